@@ -29,7 +29,8 @@ export const queries = new QueryClient({
   },
 })
 
-export function q<Name extends ReadName>(name: Name, input: ClientInput<Name>) {
+/** The list of services comes in pages: see service-list.ts. */
+export function q<Name extends Exclude<ReadName, 'listServices'>>(name: Name, input: ClientInput<Name>) {
   return queryOptions<OutputOf<Api[Name]>>({
     queryKey: [name, input],
     queryFn: () => calls[name](input),

@@ -15,6 +15,7 @@ import { kept } from './keep.ts'
 import { Skeleton } from './part/layout.tsx'
 import { paths } from './paths.ts'
 import { q, queries } from './query.ts'
+import { listedService, servicePages } from './service-list.ts'
 import { parseSearch, type Search, stringifySearch } from './search.ts'
 
 const root = createRootRoute({ component: Frame, errorComponent: Failure, notFoundComponent: () => <Failure /> })
@@ -46,7 +47,7 @@ const project = createRoute({
 const services = createRoute({
   getParentRoute: () => project,
   path: '/services',
-  loader: ({ params: { project_id } }) => queries.ensureQueryData(q('listServices', { project_id })),
+  loader: ({ params: { project_id } }) => queries.ensureInfiniteQueryData(servicePages(project_id)),
   component: lazyRouteComponent(() => import('./services/services.tsx'), 'Services'),
 })
 
@@ -60,7 +61,10 @@ const newService = createRoute({
 const service = createRoute({
   getParentRoute: () => project,
   path: '/services/$service_id',
-  loader: ({ params }) => queries.ensureQueryData(q('getService', params)).catch(missing),
+  loader: ({ params }) =>
+    queries
+      .ensureQueryData({ ...q('getService', params), ...listedService(params.project_id, params.service_id) })
+      .catch(missing),
   component: lazyRouteComponent(() => import('./service/frame.tsx'), 'ServiceFrame'),
 })
 

@@ -12,6 +12,7 @@ import { Status } from '../part/status.tsx'
 import { nothing, Table } from '../part/table.tsx'
 import { exact } from '../part/time.tsx'
 import { paths } from '../paths.ts'
+import { useServices } from '../service-list.ts'
 import { q } from '../query.ts'
 import { ServiceMenu } from '../service/acts.tsx'
 import { type Family as Kinship, familyOf, type Kin, type Placed } from './family-tree.ts'
@@ -23,7 +24,7 @@ const name_chars_max = 22
 export function Family({ service }: { service: Service }) {
   const { project_id, service_id } = service
   const { data, error } = useQuery(q('getLineage', { project_id }))
-  const { data: services = [] } = useQuery(q('listServices', { project_id }))
+  const services = useServices(project_id)
   const family = familyOf(data ?? [], service_id)
   const serviceOf = (id: string) => services.find((one) => one.service_id === id)
   const statusOf = (id: string) => serviceOf(id)?.status

@@ -6,6 +6,7 @@ import { useState } from 'react'
 import { useAllOffered } from '../actions.ts'
 import { paths } from '../paths.ts'
 import { q } from '../query.ts'
+import { useServices } from '../service-list.ts'
 import { key_list, type Panel } from './keys.ts'
 import { visited } from './visited.ts'
 import css from './palette.module.css'
@@ -144,7 +145,7 @@ function useEntries(): Entry[] {
   const navigate = useNavigate()
   const of_project = { project_id: project_id ?? '' }
   const enabled = project_id !== undefined
-  const { data: services = [] } = useQuery({ ...q('listServices', of_project), enabled })
+  const services = useServices(project_id)
   const { data: vpcs = [] } = useQuery({ ...q('listVpcs', of_project), enabled })
   const offered = useAllOffered()
   const go = (to: string) => ({ to, run: () => void navigate({ to }) })
@@ -159,6 +160,14 @@ function useEntries(): Entry[] {
       words: `${name} ${service_id}`,
       ...go(paths.service(project_id ?? '', service_id)),
     })),
+    ...services.flatMap(({ service_id, name: of, read_replica_sets }) =>
+      read_replica_sets.map(({ id, name }) => ({
+        text: name,
+        kind: `replica set of ${of}`,
+        words: `${name} ${id}`,
+        ...go(paths.service(project_id ?? '', service_id, 'replicas')),
+      })),
+    ),
     ...vpcs.map(({ name, id, cidr }) => ({
       text: name,
       kind: `VPC ${cidr}`,

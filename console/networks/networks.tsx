@@ -9,6 +9,7 @@ import { Empty, Page, Skeleton } from '../part/layout.tsx'
 import { Note, Problem } from '../part/problem.tsx'
 import { Table } from '../part/table.tsx'
 import { paths } from '../paths.ts'
+import { useServices } from '../service-list.ts'
 import { q } from '../query.ts'
 import { CreateVpcDialog } from './create-vpc.tsx'
 import { Drawing } from './drawing.tsx'
@@ -16,7 +17,7 @@ import { Drawing } from './drawing.tsx'
 export function Networks() {
   const { project_id = '' } = useParams({ strict: false })
   const { data: vpcs, error, refetch } = useQuery(q('listVpcs', { project_id }))
-  const { data: services = [] } = useQuery(q('listServices', { project_id }))
+  const services = useServices(project_id)
   const { data: capabilities } = useQuery(q('getCapabilities', {}))
   const [creating, setCreating] = useState(false)
   const may = useMay(project_id)

@@ -15,13 +15,14 @@ import { Card, Facts, layout, Page, Skeleton } from '../part/layout.tsx'
 import { Problem } from '../part/problem.tsx'
 import { Table } from '../part/table.tsx'
 import { paths } from '../paths.ts'
+import { useServices } from '../service-list.ts'
 import { q, useAct } from '../query.ts'
 import { Peerings } from './peerings.tsx'
 
 export function VpcPage() {
   const { project_id = '', vpc_id = '' } = useParams({ strict: false })
   const { data: vpc, error, refetch } = useQuery(q('getVpc', { project_id, vpc_id }))
-  const { data: services = [] } = useQuery(q('listServices', { project_id }))
+  const services = useServices(project_id)
   const [opened, setOpened] = useState<'rename' | 'remove'>()
   const may = useMay(project_id)
   if (vpc === undefined)

@@ -1,5 +1,5 @@
 // What happened to all services of the project, newest first: what happened to one service within a minute stands together.
-import { useQuery } from '@tanstack/react-query'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import type { Api } from '#contract/api.ts'
 import type { OutputOf } from '#contract/endpoint.ts'
@@ -7,15 +7,16 @@ import { service_event_kinds, type ServiceEventKind } from '#contract/event.ts'
 import { ButtonLink } from '../part/button.tsx'
 import { SelectField } from '../part/field.tsx'
 import { Empty, layout, Page, Skeleton } from '../part/layout.tsx'
+import { OlderEvents, useEventLimit } from '../part/older.tsx'
 import { Problem } from '../part/problem.tsx'
 import { Table } from '../part/table.tsx'
 import { Time } from '../part/time.tsx'
 import { paths } from '../paths.ts'
+import { useServices } from '../service-list.ts'
 import { q } from '../query.ts'
 import { useView } from '../search.ts'
 import css from './people.module.css'
 
-const entries_max = 200
 const together_ms = 60_000
 
 type Event = OutputOf<Api['listProjectEvents']>['entries'][number]
@@ -25,13 +26,17 @@ export function Activity() {
   const { project_id = '' } = useParams({ strict: false })
   const [{ kind = '', service = '' }, setView] = useView()
   const kinds = service_event_kinds.filter((one): one is ServiceEventKind => one === kind)
+  const { limit, more } = useEventLimit()
   const query = {
-    limit: entries_max,
+    limit,
     ...(kinds.length > 0 && { kinds }),
     ...(service !== '' && { service_id: service }),
   }
-  const { data, error, refetch } = useQuery(q('listProjectEvents', { project_id, query }))
-  const { data: services = [] } = useQuery(q('listServices', { project_id }))
+  const { data, error, refetch, isPlaceholderData } = useQuery({
+    ...q('listProjectEvents', { project_id, query }),
+    placeholderData: keepPreviousData,
+  })
+  const services = useServices(project_id)
   const nameOf = (service_id: string) => services.find((one) => one.service_id === service_id)?.name ?? service_id
   return (
     <Page title="Activity">
@@ -63,22 +68,33 @@ export function Activity() {
         </Empty>
       )}
       {data !== undefined && data.entries.length > 0 && (
-        <Table
-          label="Events"
-          rows={groupsOf(data.entries)}
-          keyOf={([{ id }]) => id}
-          columns={[
-            {
-              label: 'Service',
-              nowrap: true,
-              cell: ([{ service_id }]) => <Link to={paths.service(project_id, service_id)}>{nameOf(service_id)}</Link>,
-            },
-            { label: 'What happened', long: true, cell: (events) => <Messages events={events} /> },
-            { label: 'When', nowrap: true, cell: ([{ time }]) => <Time value={time} /> },
-          ]}
-        />
+        <EventTable project_id={project_id} events={data.entries} nameOf={nameOf} />
+      )}
+      {data !== undefined && (
+        <OlderEvents {...{ limit, more }} shown={data.entries.length} pending={isPlaceholderData} />
       )}
     </Page>
+  )
+}
+
+type TableProps = { project_id: string; events: readonly Event[]; nameOf: (service_id: string) => string }
+
+function EventTable({ project_id, events, nameOf }: TableProps) {
+  return (
+    <Table
+      label="Events"
+      rows={groupsOf(events)}
+      keyOf={([{ id }]) => id}
+      columns={[
+        {
+          label: 'Service',
+          nowrap: true,
+          cell: ([{ service_id }]) => <Link to={paths.service(project_id, service_id)}>{nameOf(service_id)}</Link>,
+        },
+        { label: 'What happened', long: true, cell: (group) => <Messages events={group} /> },
+        { label: 'When', nowrap: true, cell: ([{ time }]) => <Time value={time} /> },
+      ]}
+    />
   )
 }
 

@@ -1,6 +1,7 @@
 // Everything that happened to a service, newest first, by kind and by words.
-import { useQuery } from '@tanstack/react-query'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Card, Empty, layout, Skeleton } from '../part/layout.tsx'
+import { OlderEvents, useEventLimit } from '../part/older.tsx'
 import { Problem } from '../part/problem.tsx'
 import { SelectField, TextField } from '../part/field.tsx'
 import { q } from '../query.ts'
@@ -10,7 +11,11 @@ import { useService } from './frame.tsx'
 
 export function Events() {
   const { project_id, service_id } = useService()
-  const { data, error, refetch } = useQuery(q('listServiceEvents', { project_id, service_id }))
+  const { limit, more } = useEventLimit()
+  const { data, error, refetch, isPlaceholderData } = useQuery({
+    ...q('listServiceEvents', { project_id, service_id, query: { limit } }),
+    placeholderData: keepPreviousData,
+  })
   const [{ kind = '', q: text = '' }, setView] = useView()
   const kinds = [...new Set((data ?? []).map((event) => event.kind))].toSorted()
   const shown = data?.filter(
@@ -35,6 +40,7 @@ export function Events() {
           <EventList events={shown} />
         </Card>
       )}
+      {data !== undefined && <OlderEvents {...{ limit, more }} shown={data.length} pending={isPlaceholderData} />}
     </div>
   )
 }

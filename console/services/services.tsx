@@ -1,5 +1,4 @@
 // The services of a project: what runs, whether it is well, and every act on each. Filters are in the address.
-import { useSuspenseQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { environments } from '#contract/schema.ts'
@@ -10,7 +9,7 @@ import { Button, ButtonLink } from '../part/button.tsx'
 import { Segments } from '../part/field.tsx'
 import { Empty, Page } from '../part/layout.tsx'
 import { paths } from '../paths.ts'
-import { q } from '../query.ts'
+import { useServices } from '../service-list.ts'
 import { type Search, useView } from '../search.ts'
 import { BulkActs } from './bulk.tsx'
 import { createCommand } from './command.ts'
@@ -20,7 +19,7 @@ import css from './services.module.css'
 
 export function Services() {
   const { project_id = '' } = useParams({ strict: false })
-  const { data: services } = useSuspenseQuery(q('listServices', { project_id }))
+  const services = useServices(project_id)
   const [view, setView] = useView()
   const may = useMay(project_id)
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())

@@ -2,20 +2,23 @@
 // And where one has been, the palette offers first.
 import { expect, test } from 'vitest'
 import { no_browser, type TestBrowser } from './browser.ts'
+import { newLongProject } from './long-project.ts'
 
 const services = 700
 
 export function longListTests(started: () => TestBrowser): void {
   test.skipIf(no_browser)(`${services} services are scrolled and searched${no_browser}`, async () => {
     const browser = started()
-    const { page, open, wrong, person } = await browser.userAs('owner')
-    const project_id = await newLongProject(browser, person.user_id)
+    const { page, open, wrong, person, requests } = await browser.userAs('owner')
+    const project_id = await newLongProject(browser, person.user_id, services)
     const rows = page.getByRole('table', { name: 'Services' }).getByRole('rowheader')
     await open(`/projects/${project_id}/services?sort=Name`)
     await page.getByRole('link', { name: 'one-0001', exact: true }).waitFor()
     expect(await rows.count()).toBeLessThan(120)
     await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight))
     await page.getByRole('link', { name: `one-0${services}`, exact: true }).waitFor()
+    // They came in pages.
+    expect(requests.filter(({ url }) => url.includes('/services?limit=') && url.includes('cursor='))).not.toEqual([])
     expect(await rows.count()).toBeLessThan(120)
     await page.getByLabel('Search services').fill('one-0123')
     await page.getByRole('link', { name: 'one-0123', exact: true }).waitFor()
@@ -33,27 +36,4 @@ export function longListTests(started: () => TestBrowser): void {
     expect(wrong).toEqual([])
     await browser.people.db.query('delete from services where project_id = $1', [project_id])
   })
-}
-
-/** Straight in the store, in a region that is not there, so that no work follows. */
-async function newLongProject({ people }: TestBrowser, owner_id: string): Promise<string> {
-  const project_id = 'longlist00'
-  await people.db.query('insert into projects (id, name) values ($1, $2)', [project_id, 'long'])
-  await people.db.query('insert into members (project_id, user_id, role) values ($1, $2, $3)', [
-    project_id,
-    Number(owner_id),
-    'owner',
-  ])
-  await people.db.query(
-    `insert into services (service_id, project_id, name, region_code, service_type, environment, password_verifier)
-     select 'long' || lpad(n::text, 6, '0'), $1, 'one-' || lpad(n::text, 4, '0'), 'elsewhere', 'POSTGRES', 'DEV', ''
-     from generate_series(1, $2::int) n`,
-    [project_id, services],
-  )
-  await people.db.query(
-    `insert into addresses (region_code, host, port, owner_id, role)
-     select region_code, 'localhost', row_number() over (), service_id, 'service' from services where project_id = $1`,
-    [project_id],
-  )
-  return project_id
 }
