@@ -1,10 +1,11 @@
 // Everything that the console asks of the API: `q` for what is read, `useAct` for what is changed. Keys are the endpoint's name
-// and its input; what a change makes stale is in refetch.ts.
+// and its input; what a change makes stale is in refetch.ts, and what it shows before its answer in guess.ts.
 import { QueryClient, queryOptions, useMutation } from '@tanstack/react-query'
 import { type Api, base_path, type EndpointName } from '#contract/api.ts'
 import { type ClientInput, newClient } from '#contract/client.ts'
 import type { OutputOf } from '#contract/endpoint.ts'
 import { Fault } from '#contract/fault.ts'
+import { guess } from './guess.ts'
 import { type ActName, type ReadName, staleAfter } from './refetch.ts'
 import { version_header } from '#contract/version.ts'
 import { noteAnswer, noteVersion, pollInterval } from './polling.ts'
@@ -43,10 +44,12 @@ export const read: Pick<Calls, ReadName> = client
 
 /** A change. The queries that it makes stale are asked again when it is done; the answer is not kept. */
 export function useAct<Name extends ActName>(name: Name) {
-  return useMutation<OutputOf<Api[Name]>, Error, ClientInput<Name>>({
+  return useMutation<OutputOf<Api[Name]>, Error, ClientInput<Name>, (() => void) | undefined>({
     mutationKey: [name],
     gcTime: 0,
     mutationFn: (input) => calls[name](input),
+    onMutate: (input) => guess(queries, name, input),
+    onError: (_error, _input, takeBack) => takeBack?.(),
     onSettled: async () => refetch(staleAfter[name]),
   })
 }

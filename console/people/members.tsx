@@ -82,27 +82,29 @@ export function Members() {
 }
 
 function RoleSelect({ project_id, member }: { project_id: string; member: Member }) {
-  const { mutate, error, isPending, variables } = useAct('setMemberRole')
+  const { mutate, error } = useAct('setMemberRole')
   const may = useMay(project_id)
   const allowed = useRoles(project_id)
   const reason = may('setMemberRole') ?? (allowed.includes(member.role) ? undefined : 'a higher role than yours')
-  if (reason !== undefined) return <span title={reason}>{member.role}</span>
-  const shown = isPending ? variables.body.role : member.role
   return (
     <>
-      <select
-        className={css['select']}
-        aria-label={`Role of ${member.name}`}
-        value={shown}
-        // Only the values of the options can be chosen.
-        onChange={(event) =>
-          mutate({ project_id, user_id: member.user_id, body: { role: event.target.value as Role } })
-        }
-      >
-        {allowed.map((role) => (
-          <option key={role}>{role}</option>
-        ))}
-      </select>
+      {reason === undefined ? (
+        <select
+          className={css['select']}
+          aria-label={`Role of ${member.name}`}
+          value={member.role}
+          // Only the values of the options can be chosen.
+          onChange={(event) =>
+            mutate({ project_id, user_id: member.user_id, body: { role: event.target.value as Role } })
+          }
+        >
+          {allowed.map((role) => (
+            <option key={role}>{role}</option>
+          ))}
+        </select>
+      ) : (
+        <span title={reason}>{member.role}</span>
+      )}
       <Problem error={error} />
     </>
   )

@@ -63,10 +63,9 @@ function Setting({ title, text, act, button }: SettingProps) {
 }
 
 function EnvironmentSetting({ service }: { service: Service }) {
-  const { mutate, error, isPending, variables } = useAct('setEnvironment')
+  const { mutate, error } = useAct('setEnvironment')
   const may = useMay(service.project_id, service.status)
   const { project_id, service_id } = service
-  const shown = isPending ? variables.body.environment : service.metadata.environment
   const reason = may('setEnvironment')
   return (
     <Card title="Environment">
@@ -75,7 +74,7 @@ function EnvironmentSetting({ service }: { service: Service }) {
         hide_label
         hint="A tag. Acts on PROD are confirmed, and PROD is protected unless you say otherwise."
         name="environment"
-        value={shown}
+        value={service.metadata.environment}
         options={environments.map((value) => ({ value, label: value }))}
         onChange={(environment) => reason === undefined && mutate({ project_id, service_id, body: { environment } })}
       />
