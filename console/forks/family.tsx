@@ -15,6 +15,7 @@ import { paths } from '../paths.ts'
 import { useServices } from '../service-list.ts'
 import { q } from '../query.ts'
 import { ServiceMenu } from '../service/acts.tsx'
+import { useRename } from '../service/rename.tsx'
 import { type Family as Kinship, familyOf, type Kin, type Placed } from './family-tree.ts'
 import css from './forks.module.css'
 
@@ -50,12 +51,11 @@ export function Family({ service }: { service: Service }) {
                   <span className={css['lead']} aria-hidden="true">
                     {lead}
                   </span>
-                  <Link
-                    to={paths.service(project_id, kin.service_id)}
-                    className={kin.service_id === service_id ? css['here'] : undefined}
-                  >
-                    {kin.name}
-                  </Link>
+                  <Name
+                    {...{ project_id, kin }}
+                    is_here={kin.service_id === service_id}
+                    service={serviceOf(kin.service_id)}
+                  />
                 </span>
               ),
             },
@@ -67,6 +67,30 @@ export function Family({ service }: { service: Service }) {
         />
       )}
     </Card>
+  )
+}
+
+type NameProps = { project_id: string; kin: Kin; is_here: boolean; service: Service | undefined }
+
+/** The service of this page is renamed in its heading. */
+function Name({ project_id, kin, is_here, service }: NameProps) {
+  if (!is_here && service !== undefined) return <OtherName service={service} />
+  return (
+    <Link to={paths.service(project_id, kin.service_id)} className={is_here ? css['here'] : undefined}>
+      {kin.name}
+    </Link>
+  )
+}
+
+function OtherName({ service }: { service: Service }) {
+  const link = useRef<HTMLAnchorElement>(null)
+  const field = useRename(service, link)
+  return (
+    field ?? (
+      <Link ref={link} to={paths.service(service.project_id, service.service_id)}>
+        {service.name}
+      </Link>
+    )
   )
 }
 

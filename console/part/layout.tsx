@@ -22,15 +22,17 @@ export function Page({ title, actions, children, narrow = false }: PageProps) {
   )
 }
 
-/** `part`: which page of the thing it is. */
-export function usePageTitle(title: string, part?: string) {
+/** `part`: which page of the thing it is; `of`: which thing, where its title may change. */
+export function usePageTitle(title: string, part?: string, of = title) {
   const head = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
     document.title = [...(part === undefined ? [] : [part]), title, 'Howdah'].join(' · ')
   }, [title, part])
   useEffect(() => {
-    if (document.activeElement === document.body) head.current?.focus({ preventScroll: true })
-  }, [])
+    // What led here, such as a link of the rail, is no part of the page. A field of the page that has the focus keeps it.
+    const inside = document.activeElement?.closest('main, [role=dialog]') ?? null
+    if (inside === null) head.current?.focus({ preventScroll: true })
+  }, [of])
   return head
 }
 

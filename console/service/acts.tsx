@@ -12,11 +12,11 @@ import { useAct } from '../query.ts'
 import { confirmationOf } from './confirmation.ts'
 import { ForkDialog } from '../forks/fork-dialog.tsx'
 import { PasswordDialog } from './password-dialog.tsx'
-import { RenameDialog } from './rename-dialog.tsx'
+import { beginRename } from './rename.tsx'
 import { ResizeDialog } from './resize-dialog.tsx'
 
 type Simple = 'startService' | 'stopService' | 'deleteService'
-type Opened = Simple | 'renameService' | 'resizeService' | 'updatePassword' | 'forkService' | undefined
+type Opened = Simple | 'resizeService' | 'updatePassword' | 'forkService' | undefined
 
 const is_protected = 'the service is protected from deletion; its settings take that back'
 
@@ -58,7 +58,7 @@ export function useServiceActs(service: Service): ServiceActs {
     groups: [
       [go('Connect', 'connect'), fork, service.status === 'PAUSED' ? start : stop],
       [
-        ask('renameService', 'Rename'),
+        { label: 'Rename', reason: may('renameService'), run: () => beginRename(service.service_id) },
         ask('resizeService', 'Resize'),
         ask('updatePassword', 'Set the password'),
         go('Replicas and pooler', 'replicas'),
@@ -115,7 +115,6 @@ type DialogProps = { opened: Opened; service: Service; simple: SimpleActs; onOpe
 function ServiceDialog({ opened, service, simple, onOpen }: DialogProps) {
   const onClose = () => onOpen(undefined)
   if (opened === undefined) return null
-  if (opened === 'renameService') return <RenameDialog service={service} onClose={onClose} />
   if (opened === 'resizeService') return <ResizeDialog service={service} onClose={onClose} />
   if (opened === 'updatePassword') return <PasswordDialog service={service} onClose={onClose} />
   if (opened === 'forkService') return <ForkDialog service={service} onClose={onClose} />

@@ -3,9 +3,10 @@ import { useSuspenseQuery } from '@tanstack/react-query'
 import { Link, Outlet, useParams, useRouterState } from '@tanstack/react-router'
 import type { Service } from '#contract/service.ts'
 import { useOffered } from '../actions.ts'
+import { useMay } from '../may.ts'
 import { Button, ButtonLink, iconTrigger } from '../part/button.tsx'
 import { CopyText } from '../part/copy.tsx'
-import { usePageTitle } from '../part/layout.tsx'
+import { layout, usePageTitle } from '../part/layout.tsx'
 import { Menu } from '../part/menu.tsx'
 import { Note } from '../part/problem.tsx'
 import { Env, Status } from '../part/status.tsx'
@@ -16,6 +17,7 @@ import { q } from '../query.ts'
 import { useServiceActs } from './acts.tsx'
 import css from './frame.module.css'
 import { PasswordPanel } from './password-panel.tsx'
+import { beginRename, useRename } from './rename.tsx'
 
 /** Of the service in the address. */
 export function useService(): Service {
@@ -75,14 +77,16 @@ function useTab(): ServiceTab {
 
 function Head({ service, children }: { service: Service; children: React.ReactNode }) {
   const tab = useTab()
-  const head = usePageTitle(service.name, tab === 'overview' ? undefined : tabInWords(tab))
+  const head = usePageTitle(service.name, tab === 'overview' ? undefined : tabInWords(tab), service.service_id)
+  const field = useRename(service, head)
   const { forked_from, project_id } = service
   return (
     <div className={css['who']}>
       <div className={css['line']}>
-        <h1 ref={head} tabIndex={-1}>
+        <h1 ref={head} tabIndex={-1} className={field && layout['hidden']}>
           {service.name}
         </h1>
+        {field ?? <RenameButton service={service} />}
         <Env environment={service.metadata.environment} />
         <span role="status" aria-live="polite">
           <Status status={service.status} />
@@ -106,5 +110,20 @@ function Head({ service, children }: { service: Service; children: React.ReactNo
         )}
       </div>
     </div>
+  )
+}
+
+function RenameButton({ service: { project_id, service_id, status } }: { service: Service }) {
+  const may = useMay(project_id, status)
+  const reason = may('renameService')
+  return (
+    <Button
+      small
+      kind="quiet"
+      icon="edit"
+      label="Rename this service"
+      reason={reason}
+      onPress={() => beginRename(service_id)}
+    />
   )
 }

@@ -1,5 +1,6 @@
 // The table of services. As a tree, forks stand below the service that they came from.
 import { Link } from '@tanstack/react-router'
+import { useRef } from 'react'
 import type { Service } from '#contract/service.ts'
 import { bytes, count } from '../part/amount.ts'
 import { Meter } from '../part/layout.tsx'
@@ -8,6 +9,7 @@ import { type Column, nothing, type Sort, Table } from '../part/table.tsx'
 import { Time } from '../part/time.tsx'
 import { paths } from '../paths.ts'
 import { ServiceMenu } from '../service/acts.tsx'
+import { useRename } from '../service/rename.tsx'
 import { sizeInWords } from '../service/size.tsx'
 import { type Branch, treeOf } from './tree.ts'
 import css from './services.module.css'
@@ -87,6 +89,8 @@ export function ServiceTable({ services, tree, sort, chosen, onChoose }: TablePr
 
 function Name({ branch: { service, prefix } }: { branch: Branch }) {
   const { project_id, service_id, name, metadata, forked_from } = service
+  const link = useRef<HTMLAnchorElement>(null)
+  const field = useRename(service, link)
   return (
     <span className={css['name']}>
       {prefix !== '' && (
@@ -94,7 +98,11 @@ function Name({ branch: { service, prefix } }: { branch: Branch }) {
           {prefix}
         </span>
       )}
-      <Link to={paths.service(project_id, service_id)}>{name}</Link>
+      {field ?? (
+        <Link ref={link} to={paths.service(project_id, service_id)}>
+          {name}
+        </Link>
+      )}
       <Env environment={metadata.environment} />
       {forked_from !== undefined && <Tag>fork</Tag>}
     </span>

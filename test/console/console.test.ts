@@ -8,6 +8,7 @@ import { liveTests } from './live-changes.ts'
 import { longListTests } from './long-list.ts'
 import { type Proxy, startProxy } from './proxy.ts'
 import { programTests } from './registered-program.ts'
+import { shownAtOnceTests } from './shown-at-once.ts'
 
 let proxy: Proxy
 let browser: TestBrowser
@@ -28,6 +29,11 @@ afterAll(async () => {
 describe('every endpoint', () => endpointTests(() => browser))
 describe('every role', () => roleTests(() => browser))
 describe('other programs', () => programTests(() => browser))
+describe('what is shown at once', () =>
+  shownAtOnceTests(
+    () => browser,
+    () => proxy,
+  ))
 describe('a long list', () => longListTests(() => browser))
 describe('what others change', () =>
   liveTests(

@@ -22,6 +22,7 @@ const acts = (): [path: string, Row[]][] => [
       { endpoint: 'stopService', name: 'Stop' },
       { endpoint: 'drillService', name: 'Try a restore' },
       { endpoint: 'renameService', name: 'More acts: Rename' },
+      { endpoint: 'renameService', name: 'Rename this service' },
       { endpoint: 'resizeService', name: 'More acts: Resize' },
       { endpoint: 'updatePassword', name: 'More acts: Set the password' },
       { endpoint: 'deleteService', name: 'More acts: Delete' },

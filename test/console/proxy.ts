@@ -16,6 +16,8 @@ export type Proxy = {
   compressed: number
   /** What the server seems to be. */
   version: string | undefined
+  /** What wants to change something reaches the server after it. */
+  waits: Promise<void> | undefined
   cut(): void
   close(): Promise<void>
 }
@@ -36,6 +38,7 @@ export async function startProxy(): Promise<Proxy> {
     compresses: undefined,
     compressed: 0,
     version: undefined,
+    waits: undefined,
     cut: () => {
       for (const socket of sockets) socket.destroy()
     },
@@ -73,5 +76,6 @@ function forward(proxy: Proxy, from: IncomingMessage, back: ServerResponse): voi
   })
   on.on('error', () => back.destroy())
   back.on('close', () => on.destroy())
-  from.pipe(on)
+  if (method === 'POST' && proxy.waits !== undefined) void proxy.waits.then(() => from.pipe(on))
+  else from.pipe(on)
 }
