@@ -4,15 +4,12 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Service } from '#contract/service.ts'
 import { useMay } from '../may.ts'
-import { Button } from '../part/button.tsx'
-import { Confirm } from '../part/confirm.tsx'
 import { SelectField } from '../part/field.tsx'
 import { Card, Facts, layout } from '../part/layout.tsx'
-import { Problem } from '../part/problem.tsx'
 import { paths } from '../paths.ts'
 import { q, useAct } from '../query.ts'
-import { confirmationOf } from '../service/confirmation.ts'
 import { useService } from '../service/frame.tsx'
+import { InterruptingButton } from '../service/interrupting-button.tsx'
 
 export function ServiceNetwork() {
   const service = useService()
@@ -53,7 +50,7 @@ function Attach({ service }: { service: Service }) {
   const { data: all = [] } = useQuery(q('listVpcs', { project_id }))
   const vpcs = all.filter(({ region_code }) => region_code === service.region_code)
   const [chosen, setChosen] = useState<string>()
-  const { mutate, isPending, error } = useAct('attachToVpc')
+  const attach = useAct('attachToVpc')
   const may = useMay(project_id, service.status)
   const vpc_id = chosen ?? vpcs[0]?.id ?? ''
   if (vpcs.length === 0) {
@@ -77,16 +74,17 @@ function Attach({ service }: { service: Service }) {
       <p className={layout['muted']}>
         Open sessions end. From then on it answers at an address of the VPC, on port 5432, and nowhere else.
       </p>
-      <Problem error={error} />
       <div className={layout['row']}>
-        <Button
+        <InterruptingButton
+          name="attachToVpc"
+          service={service}
           kind="primary"
           reason={may('attachToVpc')}
-          pending={isPending}
-          onPress={() => mutate({ project_id, service_id, body: { vpc_id } })}
+          mutation={attach}
+          run={(after) => attach.mutate({ project_id, service_id, body: { vpc_id } }, after)}
         >
           Attach
-        </Button>
+        </InterruptingButton>
       </div>
     </Card>
   )
@@ -94,36 +92,25 @@ function Attach({ service }: { service: Service }) {
 
 function Detach({ service, vpc_id }: { service: Service; vpc_id: string }) {
   const { project_id, service_id } = service
-  const [asking, setAsking] = useState(false)
-  const { mutate, isPending, error } = useAct('detachFromVpc')
+  const detach = useAct('detachFromVpc')
   const may = useMay(project_id, service.status)
-  const confirmation = confirmationOf('detachFromVpc', service)
-  const run = () => mutate({ project_id, service_id, body: {} }, { onSuccess: () => setAsking(false) })
   return (
     <Card title="Move it out of its VPC">
       <p className={layout['muted']}>
         It is in <Link to={paths.vpc(project_id, vpc_id)}>VPC {vpc_id}</Link>. Outside it answers at its former address
         again; open sessions end.
       </p>
-      <Problem error={error} />
       <div className={layout['row']}>
-        <Button
+        <InterruptingButton
+          name="detachFromVpc"
+          service={service}
           reason={may('detachFromVpc')}
-          pending={isPending}
-          onPress={() => (confirmation === undefined ? run() : setAsking(true))}
+          mutation={detach}
+          run={(after) => detach.mutate({ project_id, service_id, body: {} }, after)}
         >
           Detach
-        </Button>
+        </InterruptingButton>
       </div>
-      {asking && confirmation !== undefined && (
-        <Confirm
-          confirmation={confirmation}
-          pending={isPending}
-          error={error}
-          onConfirm={run}
-          onClose={() => setAsking(false)}
-        />
-      )}
     </Card>
   )
 }

@@ -4,6 +4,7 @@ import { useState } from 'react'
 import type { ReadReplicaSet } from '#contract/replica-set.ts'
 import type { Service } from '#contract/service.ts'
 import { useMay } from '../may.ts'
+import { AsCommand } from '../part/as-command.tsx'
 import { cores, count } from '../part/amount.ts'
 import { Button, iconTrigger } from '../part/button.tsx'
 import { CopyText } from '../part/copy.tsx'
@@ -32,7 +33,13 @@ export function ReplicaSets({ service }: { service: Service }) {
     >
       <Problem error={error} />
       {sets?.length === 0 && (
-        <Empty title="No read replica set" text="A set is one to ten standbys that only read, behind one endpoint." />
+        <Empty title="No read replica set" text="A set is one to ten standbys that only read, behind one endpoint.">
+          <AsCommand
+            command={`howdah replica-set create ${service_id} readers --project ${project_id} --nodes 1`}
+            path={`/projects/${project_id}/services/${service_id}/replicaSets`}
+            body={{ name: 'readers', nodes: 1 }}
+          />
+        </Empty>
       )}
       <div className={layout['grid']}>
         {sets?.map((set) => (

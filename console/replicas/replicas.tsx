@@ -5,14 +5,13 @@ import { replica_count_max } from '#contract/service-input.ts'
 import type { Service } from '#contract/service.ts'
 import { useMay } from '../may.ts'
 import { Button } from '../part/button.tsx'
-import { Confirm } from '../part/confirm.tsx'
 import { Segments } from '../part/field.tsx'
 import { Card, Facts, layout } from '../part/layout.tsx'
 import { Problem } from '../part/problem.tsx'
 import { toast } from '../part/toast.tsx'
 import { q, useAct } from '../query.ts'
-import { confirmationOf } from '../service/confirmation.ts'
 import { useService } from '../service/frame.tsx'
+import { InterruptingButton } from '../service/interrupting-button.tsx'
 import { NodeTable } from '../service/nodes.tsx'
 import { replicasInWords } from '../services/create.tsx'
 import { ReplicaSets } from './replica-sets.tsx'
@@ -32,12 +31,11 @@ function Availability({ service }: { service: Service }) {
   const { project_id, service_id, ha_replicas } = service
   const [replicas, setReplicas] = useState(ha_replicas.replica_count)
   const [sync, setSync] = useState(ha_replicas.sync_replica_count)
-  const { mutate, isPending, error } = useAct('setHA')
+  const setHA = useAct('setHA')
   const may = useMay(project_id, service.status)
   const is_same = replicas === ha_replicas.replica_count && sync === ha_replicas.sync_replica_count
   const options = (max: number) =>
     Array.from({ length: max + 1 }, (_, count) => ({ value: String(count), label: String(count) }))
-  const body = { replica_count: replicas, sync_replica_count: sync }
   return (
     <Card title="Replicas that can take over" actions={<Switchover service={service} />}>
       {service.replicas !== undefined && (
@@ -63,18 +61,28 @@ function Availability({ service }: { service: Service }) {
         />
       )}
       <p className={layout['muted']}>{replicasInWords(replicas, sync)}</p>
-      <Problem error={error} />
       <div className={layout['row']}>
-        <Button
+        <InterruptingButton
+          name="setHA"
+          service={service}
           kind="primary"
-          pending={isPending}
           reason={may('setHA') ?? (is_same ? 'nothing would change' : undefined)}
-          onPress={() =>
-            mutate({ project_id, service_id, body }, { onSuccess: () => toast('The replicas are being changed') })
+          is_harmless={replicas >= ha_replicas.replica_count && sync >= ha_replicas.sync_replica_count}
+          mutation={setHA}
+          run={({ onSuccess }) =>
+            setHA.mutate(
+              { project_id, service_id, body: { replica_count: replicas, sync_replica_count: sync } },
+              {
+                onSuccess: () => {
+                  onSuccess()
+                  toast('The replicas are being changed')
+                },
+              },
+            )
           }
         >
           Apply
-        </Button>
+        </InterruptingButton>
       </div>
     </Card>
   )
@@ -82,26 +90,19 @@ function Availability({ service }: { service: Service }) {
 
 function Switchover({ service }: { service: Service }) {
   const { project_id, service_id, ha_replicas } = service
-  const [asking, setAsking] = useState(false)
-  const { mutate, isPending, error } = useAct('switchover')
+  const switchover = useAct('switchover')
   const may = useMay(project_id, service.status)
-  const confirmation = confirmationOf('switchover', service)
-  const run = () => mutate({ project_id, service_id }, { onSuccess: () => setAsking(false) })
   const none = ha_replicas.replica_count === 0 ? 'there is no replica to switch to' : undefined
   return (
-    <>
-      <Button
-        reason={may('switchover') ?? none}
-        pending={isPending}
-        onPress={() => (confirmation === undefined ? run() : setAsking(true))}
-      >
-        Switch over
-      </Button>
-      {!asking && <Problem error={error} />}
-      {asking && confirmation !== undefined && (
-        <Confirm {...{ confirmation, error }} pending={isPending} onConfirm={run} onClose={() => setAsking(false)} />
-      )}
-    </>
+    <InterruptingButton
+      name="switchover"
+      service={service}
+      reason={may('switchover') ?? none}
+      mutation={switchover}
+      run={(after) => switchover.mutate({ project_id, service_id }, after)}
+    >
+      Switch over
+    </InterruptingButton>
   )
 }
 
@@ -142,24 +143,17 @@ function EnablePooler({ service }: { service: Service }) {
 
 function DisablePooler({ service }: { service: Service }) {
   const { project_id, service_id } = service
-  const [asking, setAsking] = useState(false)
-  const { mutate, isPending, error } = useAct('disablePooler')
+  const disable = useAct('disablePooler')
   const may = useMay(project_id, service.status)
-  const confirmation = confirmationOf('disablePooler', service)
-  const stop = () => mutate({ project_id, service_id }, { onSuccess: () => setAsking(false) })
   return (
-    <>
-      <Button
-        reason={may('disablePooler')}
-        pending={isPending}
-        onPress={() => (confirmation === undefined ? stop() : setAsking(true))}
-      >
-        Disable
-      </Button>
-      {!asking && <Problem error={error} />}
-      {asking && confirmation !== undefined && (
-        <Confirm {...{ confirmation, error }} pending={isPending} onConfirm={stop} onClose={() => setAsking(false)} />
-      )}
-    </>
+    <InterruptingButton
+      name="disablePooler"
+      service={service}
+      reason={may('disablePooler')}
+      mutation={disable}
+      run={(after) => disable.mutate({ project_id, service_id }, after)}
+    >
+      Disable
+    </InterruptingButton>
   )
 }

@@ -8,10 +8,13 @@ const interruptions = {
   stopService: ['Stop', 'Stop', 'Open sessions end, and logins fail until it is started again. The data stays.'],
   switchover: ['Change the primary of', 'Switch over', 'Open sessions end; nothing that was committed is lost.'],
   disablePooler: ['Disable the pooler of', 'Disable', 'Sessions through the pooler end. Its port stays reserved.'],
+  setHA: ['Take replicas from', 'Apply', 'With fewer of them less is left when a node is lost.'],
+  attachToVpc: ['Move into a VPC:', 'Attach', 'Open sessions end. Outside of the VPC it answers no more.'],
   detachFromVpc: ['Take out of its VPC:', 'Detach', 'Open sessions end. It answers at its former endpoint again.'],
 } as const
 
-export type Confirmed = keyof typeof interruptions | 'startService' | 'deleteService'
+export type Interruption = keyof typeof interruptions
+export type Confirmed = Interruption | 'startService' | 'deleteService'
 
 export function confirmationOf(name: Confirmed, service: Service): Confirmation | undefined {
   const is_prod = service.metadata.environment === 'PROD'
