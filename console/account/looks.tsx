@@ -2,14 +2,40 @@
 import { useState } from 'react'
 import { useTheme } from '../frame/theme.ts'
 import { keep, kept, type KeptName } from '../keep.ts'
-import { Segments } from '../part/field.tsx'
+import { type Option, Segments } from '../part/field.tsx'
 import { Card } from '../part/layout.tsx'
+
+type Choice = { name: KeptName; label: string; /** The usual one first. */ options: readonly Option<string>[] }
+
+const choices: readonly Choice[] = [
+  {
+    name: 'density',
+    label: 'Tables',
+    options: [
+      { value: 'dense', label: 'Dense' },
+      { value: 'comfortable', label: 'Comfortable' },
+    ],
+  },
+  {
+    name: 'clock',
+    label: 'Exact times',
+    options: [
+      { value: 'local', label: 'Local' },
+      { value: 'utc', label: 'UTC' },
+    ],
+  },
+  {
+    name: 'keys',
+    label: 'Keys (press ? for the list)',
+    options: [
+      { value: 'on', label: 'On' },
+      { value: 'off', label: 'Off' },
+    ],
+  },
+]
 
 export function Looks() {
   const [theme, setTheme] = useTheme()
-  const density = useKept('density', 'dense')
-  const clock = useKept('clock', 'local')
-  const keys = useKept('keys', 'on')
   return (
     <Card title="How pages look">
       <Segments
@@ -23,47 +49,21 @@ export function Looks() {
         ]}
         onChange={setTheme}
       />
-      <Segments
-        label="Tables"
-        name="density"
-        {...density}
-        options={[
-          { value: 'dense', label: 'Dense' },
-          { value: 'comfortable', label: 'Comfortable' },
-        ]}
-        onChange={(value) => {
-          density.onChange(value)
-          document.documentElement.dataset['density'] = value
-        }}
-      />
-      <Segments
-        label="Exact times"
-        name="clock"
-        {...clock}
-        options={[
-          { value: 'local', label: 'Local' },
-          { value: 'utc', label: 'UTC' },
-        ]}
-      />
-      <Segments
-        label="Keys (press ? for the list)"
-        name="keys"
-        {...keys}
-        options={[
-          { value: 'on', label: 'On' },
-          { value: 'off', label: 'Off' },
-        ]}
-      />
+      {choices.map((choice) => (
+        <KeptChoice key={choice.name} {...choice} />
+      ))}
     </Card>
   )
 }
 
 /** What is usual is not kept. */
-function useKept(name: KeptName, usual: string) {
+function KeptChoice({ name, label, options }: Choice) {
+  const usual = options[0]?.value ?? ''
   const [value, setValue] = useState(kept(name) ?? usual)
-  const onChange = (next: string) => {
+  const choose = (next: string) => {
     setValue(next)
     keep(name, next === usual ? undefined : next)
+    if (name === 'density') document.documentElement.dataset['density'] = next
   }
-  return { value, onChange }
+  return <Segments {...{ name, label, options, value }} onChange={choose} />
 }
