@@ -1,4 +1,4 @@
-// howdah doctor: what this machine supports, what is missing and how to get it. Works before the first start; what is
+// howdah doctor: what this machine and the other regions support, what is missing and how to get it. Works before the first start; what is
 // missing is a fact and no failure, because Howdah runs without it.
 import { join } from 'node:path'
 import { hostFacts } from '#providers/local/host-facts.ts'
@@ -20,6 +20,8 @@ export const doctor: OperatorCommand = {
     })
     // Of another user's data directory nothing can be said.
     facts.push(...(await backupFacts(config).catch(() => [])))
+    const { regionFacts } = await import('./region-facts.ts')
+    facts.push(...(await regionFacts(config)))
     if (isSet('json')) return console.log(JSON.stringify(facts, undefined, 2))
     const width = Math.max(...facts.map((fact) => fact.name.length))
     for (const fact of facts) {

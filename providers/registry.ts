@@ -57,3 +57,18 @@ export async function stopProvider(name: ProviderName, options: Options): Promis
     await provider.close()
   }
 }
+
+type KubernetesRegion = { region: string; installation_id: string | undefined } & KubernetesMembers
+
+/** What keeps a region from working, and what it does not offer, without opening it; undefined: it is on this host, or nowhere. */
+export async function examineProvider(
+  name: ProviderName,
+  { region, installation_id, members, near }: KubernetesRegion,
+): Promise<{ lacks: readonly string[]; not_offered: readonly string[] } | undefined> {
+  if (name !== 'kubernetes') return undefined
+  const [{ examineCell }, { parseSettings }] = await Promise.all([
+    import('./kubernetes/doctor.ts'),
+    import('./kubernetes/settings.ts'),
+  ])
+  return await examineCell({ region, installation_id, settings: parseSettings(region, members, near) })
+}

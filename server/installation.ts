@@ -55,6 +55,13 @@ export async function ensureIsolatedInstallation(data_dir: string, { uids, gids 
   await ensureInstallationId(data_dir, `uids ${uids}\ngids ${gids}\n`)
 }
 
+/** Undefined: there is no installation yet, or it is another user's. */
+export async function findInstallationId(data_dir: string): Promise<string | undefined> {
+  const text = await readFile(idFileOf(data_dir), 'utf8').catch(() => '')
+  const installation_id = text.split('\n')[0]?.trim() ?? ''
+  return id_form.test(installation_id) ? installation_id : undefined
+}
+
 /** The users of an isolated installation; undefined when there is none, it is not isolated, or another user's. */
 export async function findIsolation(data_dir: string): Promise<UserMap | undefined> {
   const file = idFileOf(data_dir)

@@ -25,6 +25,8 @@ export type CellSettings = {
   extensions: readonly string[]
   /** An image with PgBouncer; absent: no poolers. */
   pooler_image?: string
+  /** How often the processors of a node are promised; absent: once. */
+  cpu_overcommit?: number
   /** From which addresses the API server reaches Pods; absent: not known. */
   control_plane?: readonly string[]
   /** Where snapshots and WAL go; absent: there are none. */

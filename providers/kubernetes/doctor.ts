@@ -1,12 +1,21 @@
 // What keeps a cell from working, a sentence each with what to do: whether it answers, the operator, the rights of the
-// account, the image catalog, the storage class.
-import type { Client } from './api/client.ts'
+// account, the image catalog, the storage class, the object store, the node ports.
+import { type Client, openClient } from './api/client.ts'
 import { isStatus, sentenceOf } from './api/errors.ts'
-import { type KindName, kinds } from './api/kinds.ts'
+import { type KindName, kinds, type Thing } from './api/kinds.ts'
 import type { CellSettings } from './cell.ts'
-import { type Store, StoreTrouble } from './store/store.ts'
+import { offersOf } from './facts.ts'
+import { installation_label } from './names.ts'
+import { openStore, type Store, StoreTrouble } from './store/store.ts'
 
-type Spec = { region: string; settings: CellSettings; client: Client; store?: Store | undefined }
+type Spec = {
+  region: string
+  /** Undefined: there is no installation yet. */
+  installation_id: string | undefined
+  settings: CellSettings
+  client: Client
+  store?: Store | undefined
+}
 
 const all = ['get', 'list', 'watch', 'create', 'patch', 'delete'] as const
 
@@ -35,6 +44,19 @@ const store_rights: typeof rights = [
   { kind: 'ObjectStore', verbs: all },
 ]
 
+/** Of a region that is not open. */
+export async function examineCell(spec: Pick<Spec, 'region' | 'installation_id' | 'settings'>) {
+  const { region, settings } = spec
+  const client = openClient(settings)
+  try {
+    const lacks = await examine({ ...spec, client, store: settings.store && openStore(client, settings.store) })
+    const not_offered = Object.values(offersOf(region, settings)).flatMap((one) => (one.offered ? [] : [one.reason]))
+    return { lacks, not_offered }
+  } finally {
+    client.close()
+  }
+}
+
 export async function examine(spec: Spec): Promise<string[]> {
   const { client, region } = spec
   try {
@@ -42,7 +64,7 @@ export async function examine(spec: Spec): Promise<string[]> {
   } catch (error) {
     return [sentenceOf(error, region) ?? `region ${region} cannot be reached: ${String(error)}`]
   }
-  const parts = [operatorLacks, rightLacks, catalogLacks, storageLacks, storeLacks]
+  const parts = [operatorLacks, rightLacks, catalogLacks, storageLacks, storeLacks, portLacks]
   const lacks: string[] = []
   for (const part of parts) lacks.push(...(await part(spec).catch((error: unknown) => [unreadable(error, region)])))
   return lacks
@@ -53,11 +75,26 @@ const unreadable = (error: unknown, region: string) => sentenceOf(error, region)
 async function operatorLacks({ client, region }: Spec): Promise<string[]> {
   try {
     await client.list({ kind: 'Cluster' })
-    return []
   } catch (error) {
     if (!isStatus(error, 404)) throw error
     return [`region ${region} has no CloudNativePG operator; install it (tried: 1.30)`]
   }
+  const deployments = await client.list({ kind: 'Deployment', label_selector: operator_label })
+  const image = deployments.items.flatMap(imagesOf)[0] ?? ''
+  const [, version, major, minor] = /:v?((\d+)\.(\d+)[^:/@]*)(?:@.*)?$/.exec(image) ?? []
+  if (version === undefined || Number(major) > 1 || Number(minor) >= operator_minor_min) return []
+  return [`the CloudNativePG operator of region ${region} is ${version}; it must be 1.${operator_minor_min} or newer`]
+}
+
+const operator_label = 'app.kubernetes.io/name=cloudnative-pg'
+/** Of 1: older ones do not know that a failover needs a quorum. */
+const operator_minor_min = 28
+
+function imagesOf(deployment: Thing): string[] {
+  const spec = 'spec' in deployment ? deployment.spec : undefined
+  // The form of the kind.
+  const { template } = (spec ?? {}) as { template?: { spec?: { containers?: readonly { image?: string }[] } } }
+  return (template?.spec?.containers ?? []).flatMap(({ image }) => image ?? [])
 }
 
 async function rightLacks({ client, region, store }: Spec): Promise<string[]> {
@@ -105,4 +142,46 @@ async function storeLacks({ client, region, store }: Spec): Promise<string[]> {
     if (error instanceof StoreTrouble) return [`region ${region} takes no snapshots: ${error.message}`]
     throw error
   }
+}
+
+async function portLacks({ client, region, installation_id, settings: { node_ports } }: Spec): Promise<string[]> {
+  const { first, last } = node_ports
+  const { items } = await client.list({ kind: 'Service' })
+  const others = items
+    .filter(({ metadata: { labels } }) => (labels?.[installation_label] ?? 'none') !== installation_id)
+    .flatMap((service) =>
+      nodePortsOf(service)
+        .filter((port) => port >= first && port <= last)
+        .map((port) => `${service.metadata.namespace}/${service.metadata.name} (${port})`),
+    )
+  const taken = `node_ports of region ${region} are those of other Services too: ${others.join(', ')}; name others`
+  const outside = (await refusalOfPort(client, first)) ?? (await refusalOfPort(client, last))
+  return [
+    ...(others.length === 0 ? [] : [taken]),
+    ...(outside === undefined ? [] : [`node_ports of region ${region} are not the cluster's: ${outside}; name others`]),
+  ]
+}
+
+function nodePortsOf(service: Thing): number[] {
+  const spec = 'spec' in service ? service.spec : undefined
+  // The form of the kind.
+  const { ports = [] } = (spec ?? {}) as { ports?: readonly { nodePort?: number }[] }
+  return ports.flatMap(({ nodePort }) => nodePort ?? [])
+}
+
+/** In the words of the cluster, which is asked for a Service and makes none. */
+async function refusalOfPort(client: Client, port: number): Promise<string | undefined> {
+  try {
+    await client.try({
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'howdah-doctor', namespace: 'kube-system' },
+      spec: { type: 'NodePort', ports: [{ port: 5432, nodePort: port, protocol: 'TCP' }] },
+    })
+  } catch (error) {
+    if (!isStatus(error, 422)) throw error
+    const [words] = /[^:]*not in the valid range.*/.exec(error.message) ?? []
+    return words?.trim()
+  }
+  return undefined
 }

@@ -13,6 +13,7 @@ import type { Client } from './api/client.ts'
 import type { Thing } from './api/kinds.ts'
 import type { CellSettings } from './cell.ts'
 import { imageVersion } from './cluster/version.ts'
+import { quantityOf } from './sizes.ts'
 
 type Spec = {
   identity: string
@@ -79,7 +80,7 @@ export function openFacts({ identity, region, settings, client, authority }: Spe
 }
 
 /** What follows from its settings, or always holds. Pure. */
-function offersOf(region: string, settings: CellSettings) {
+export function offersOf(region: string, settings: CellSettings) {
   const not_offered = (what: string): Offered => ({ offered: false, reason: `${what} in region ${region}` })
   const always: Offered = { offered: true }
   return {
@@ -138,24 +139,6 @@ function largestOf(nodes: readonly Thing[]): Capacity | undefined {
     cpu_millis: Math.max(...has.map((one) => one.cpu_millis)),
     memory_bytes: Math.max(...has.map((one) => one.memory_bytes)),
   }
-}
-
-/** Kubernetes' own notation: `1500m`, `3Gi`, `16384Ki`. */
-export function quantityOf(text: string): number {
-  const [, number = '0', unit = ''] = /^([\d.]+)([a-zA-Z]*)$/.exec(text) ?? []
-  return Number(number) * (units[unit] ?? 1)
-}
-
-const units: Readonly<Record<string, number>> = {
-  m: 0.001,
-  k: 1e3,
-  M: 1e6,
-  G: 1e9,
-  T: 1e12,
-  Ki: 2 ** 10,
-  Mi: 2 ** 20,
-  Gi: 2 ** 30,
-  Ti: 2 ** 40,
 }
 
 function refusalOfSize(size: Size, largest: Capacity | undefined, region: string): Refusal | undefined {

@@ -92,7 +92,7 @@ export async function openKubernetesProvider(options: KubernetesOptions): Promis
     logs: newLogs(cell),
     metrics: newMeter(cell),
     watch: (onNews) => watchOwners(cell, onNews),
-    doctor: () => examine({ region, settings, client, store }),
+    doctor: () => examine({ region, installation_id, settings, client, store }),
     close: async () => {
       await Promise.all([cache.close(), facts.close()])
       client.close()

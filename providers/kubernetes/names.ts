@@ -4,6 +4,8 @@ import type { Metadata } from './api/kinds.ts'
 
 export const service_label = 'howdah/service-id'
 export const set_label = 'howdah/replica-set-id'
+/** On the Pods of a pooler: its name. */
+export const pooler_label = 'howdah/pooler'
 const project_label = 'howdah/project-id'
 export const installation_label = 'howdah/installation-id'
 

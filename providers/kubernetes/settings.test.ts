@@ -7,8 +7,8 @@ import { newBreaker } from './api/breaker.ts'
 import { NoAnswer } from './api/errors.ts'
 import { readAccess } from './api/kubeconfig.ts'
 import { imageVersion } from './cluster/version.ts'
-import { quantityOf } from './facts.ts'
 import { parseSettings } from './settings.ts'
+import { quantityOf, resourcesOf } from './sizes.ts'
 
 const least = { host: 'pg.example.org', catalog: 'howdah' }
 
@@ -29,6 +29,7 @@ test.each([
   [{ ...least, host: 7 }, 'region eu-1 has a host that must be a text'],
   [{ ...least, node_ports: '32000-31000' }, /has node_ports that must be like 30000-32767/],
   [{ ...least, storage_gbs: 0.5 }, /has a storage_gbs that must be a number from 1 to/],
+  [{ ...least, cpu_overcommit: 0.5 }, 'region eu-1 has a cpu_overcommit that must be a number from 1 to 50'],
   [{ ...least, control_plane: [] }, 'region eu-1 has a control_plane that must be a list like ["192.0.2.0/28"]'],
   [{ ...least, control_plane: ['192.0.2.0/33'] }, /has a control_plane that must be a list/],
   [{ ...least, extensions: ['a; drop'] }, 'region eu-1 has extensions that must be a list of names'],
@@ -83,6 +84,16 @@ test.each([
   ['registry:1700/postgresql', 18, '18'],
 ])('the version of %s is %s', (image, major, version) => {
   expect(imageVersion(image, major)).toBe(version)
+})
+
+test.each([
+  [{}, '1', '4Gi'],
+  [{ cpu_overcommit: 4 }, '250m', '4Gi'],
+  [{ cpu_overcommit: 3 }, '334m', '4Gi'],
+])('with %j a node of 1000 milli-cores and 4 GB asks for %s and %s', (settings, cpu, memory) => {
+  const resources = resourcesOf({ cpu_millis: 1000, memory_gbs: 4 }, settings)
+  expect(resources).toEqual({ requests: { cpu, memory }, limits: { cpu: '1', memory: '4Gi' } })
+  expect(resourcesOf('shared', settings)).toEqual(resourcesOf('shared', {}))
 })
 
 test.each([

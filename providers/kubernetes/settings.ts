@@ -18,10 +18,12 @@ const known = [
   'pooler_image',
   'store',
   'control_plane',
+  'cpu_overcommit',
 ] as const
 
 const storage_gbs_default = 20
 const storage_gbs_max = 65_536
+const cpu_overcommit_max = 50
 /** As Kubernetes has it when its API server is told nothing else. */
 const node_ports_default = '30000-32767'
 
@@ -58,6 +60,11 @@ export function parseSettings(region: string, members: Members, near: string): C
     extensions: namesOf(members['extensions']) ?? refuse('has extensions that must be a list of names'),
     ...(pooler_image !== undefined && { pooler_image }),
     ...(store !== undefined && { store }),
+    ...(members['cpu_overcommit'] !== undefined && {
+      cpu_overcommit:
+        overcommitOf(members['cpu_overcommit']) ??
+        refuse(`has a cpu_overcommit that must be a number from 1 to ${cpu_overcommit_max}`),
+    }),
     ...(members['control_plane'] !== undefined && {
       control_plane:
         rangesOf(members['control_plane']) ?? refuse('has a control_plane that must be a list like ["192.0.2.0/28"]'),
@@ -89,6 +96,9 @@ function gbsOf(value: unknown = storage_gbs_default): number | undefined {
     ? value
     : undefined
 }
+
+const overcommitOf = (value: unknown): number | undefined =>
+  typeof value === 'number' && value >= 1 && value <= cpu_overcommit_max ? value : undefined
 
 function namesOf(value: unknown = []): readonly string[] | undefined {
   if (!Array.isArray(value)) return undefined

@@ -9,11 +9,38 @@ import type { Resources } from './api/kinds.ts'
 /** A shared service is one of many on a node and mostly idle; it must not take the node either. */
 const shared: Resources = { requests: { cpu: '50m', memory: '256Mi' }, limits: { cpu: '1', memory: '1Gi' } }
 
-export function resourcesOf(size: Size): Required<Resources> {
+/** Processors may be promised more often than once: databases are slower then. Memory never is: they would end. */
+export function resourcesOf(size: Size, { cpu_overcommit = 1 }: Overcommit): Required<Resources> {
   if (size === 'shared') return { requests: {}, limits: {}, ...shared }
   const { cpu_millis, memory_gbs } = size
-  const both = { cpu: cpu_millis % 1000 === 0 ? `${cpu_millis / 1000}` : `${cpu_millis}m`, memory: `${memory_gbs}Gi` }
-  return { requests: both, limits: both }
+  const memory = `${memory_gbs}Gi`
+  return {
+    requests: { cpu: cpuOf(Math.ceil(cpu_millis / cpu_overcommit)), memory },
+    limits: { cpu: cpuOf(cpu_millis), memory },
+  }
+}
+
+/** Of the settings of a region. */
+export type Overcommit = { cpu_overcommit?: number | undefined }
+
+const cpuOf = (millis: number) => (millis % 1000 === 0 ? `${millis / 1000}` : `${millis}m`)
+
+/** Kubernetes' own notation: `1500m`, `3Gi`, `16384Ki`. */
+export function quantityOf(text: string): number {
+  const [, number = '0', unit = ''] = /^([\d.]+)([a-zA-Z]*)$/.exec(text) ?? []
+  return Number(number) * (units[unit] ?? 1)
+}
+
+const units: Readonly<Record<string, number>> = {
+  m: 0.001,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  Ki: 2 ** 10,
+  Mi: 2 ** 20,
+  Gi: 2 ** 30,
+  Ti: 2 ** 40,
 }
 
 /** Libraries that an extension needs from the start. Of pg_stat_statements the operator makes the extension too, in every database. */

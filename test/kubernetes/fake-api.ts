@@ -16,12 +16,14 @@ export async function startFakeApi() {
   const asked: string[] = []
   /** What a Pod has logged, by its path. */
   const logs = new Map<string, readonly string[]>()
+  /** What the account may not do, such as `delete clusters`. */
+  const denied = new Set<string>()
   let paused: Promise<void> = Promise.resolve()
   const server = createServer((request, response) => {
     void paused.then(async () => {
       try {
         asked.push(`${request.method} ${request.url?.split('?')[0]}`)
-        await answer({ store, watches, logs }, request, response)
+        await answer({ store, watches, logs, denied }, request, response)
       } catch (error) {
         const code = error instanceof Refused ? error.code : 500
         const message = error instanceof Error ? error.message : String(error)
@@ -57,8 +59,14 @@ export async function startFakeApi() {
       return resolve
     },
     logs,
+    denied,
     /** As the operator would see it: an attempt of the job has failed, with these lines. */
-    failJob(namespace: string, cluster: string, job: 'full-recovery' | 'pgbasebackup', lines: readonly string[]): void {
+    failJob(
+      namespace: string,
+      cluster: string,
+      job: 'initdb' | 'full-recovery' | 'pgbasebackup',
+      lines: readonly string[],
+    ): void {
       const clusters = `/apis/postgresql.cnpg.io/v1/namespaces/${namespace}/clusters`
       const pods = `/api/v1/namespaces/${namespace}/pods`
       const name = `${cluster}-1-${job}-${store.version()}`
@@ -85,9 +93,14 @@ export async function startFakeApi() {
   }
 }
 
-type World = { store: Store; watches: Set<ServerResponse>; logs: ReadonlyMap<string, readonly string[]> }
+type World = {
+  store: Store
+  watches: Set<ServerResponse>
+  logs: ReadonlyMap<string, readonly string[]>
+  denied: ReadonlySet<string>
+}
 
-async function answer({ store, watches, logs }: World, request: IncomingMessage, response: ServerResponse) {
+async function answer({ store, watches, logs, denied }: World, request: IncomingMessage, response: ServerResponse) {
   const url = new URL(request.url ?? '', 'http://fake')
   const body = await text(request)
   const say = (object: unknown) =>
@@ -98,6 +111,8 @@ async function answer({ store, watches, logs }: World, request: IncomingMessage,
     const is_apply = request.headers['content-type']?.startsWith('application/apply-patch')
     return say(is_apply ? store.apply(path, sent as unknown as Held) : store.merge(path, sent))
   }
+  if (path.endsWith('/selfsubjectaccessreviews')) return say({ status: { allowed: !denied.has(askedIn(sent)) } })
+  if (url.searchParams.get('dryRun') === 'All') return say(tried(sent))
   if (request.method === 'POST') {
     const { name } = sent['metadata'] as { name: string }
     if (store.find(`${path}/${name}`)) throw new Refused(409, 'already exists')
@@ -108,6 +123,7 @@ async function answer({ store, watches, logs }: World, request: IncomingMessage,
     store.remove(path, preconditions?.resourceVersion)
     return say({ kind: 'Status', status: 'Success' })
   }
+  if (path === '/version') return say({ gitVersion: 'v1.35.4' })
   const selector = url.searchParams.get('labelSelector') ?? ''
   if (url.searchParams.has('watch')) return stream(store, watches, path, selector, url, response)
   if (url.pathname.endsWith('/proxy/pg/status')) return say(statusOf(store, path))
@@ -120,6 +136,21 @@ async function answer({ store, watches, logs }: World, request: IncomingMessage,
     return say(pageOf(items, url, store.version()))
   }
   throw new Refused(404, 'not found')
+}
+
+function askedIn({ spec }: Tree): string {
+  const { verb, resource } = (spec as { resourceAttributes: { verb: string; resource: string } }).resourceAttributes
+  return `${verb} ${resource}`
+}
+
+/** A Service with a node port, as it would be made. */
+function tried(sent: Tree): Tree {
+  const [port] = (sent['spec'] as { ports: readonly { nodePort: number }[] }).ports
+  if (port !== undefined && port.nodePort >= 1024) return sent
+  throw new Refused(
+    422,
+    `Service "howdah-doctor" is invalid: spec.ports[0].nodePort: Invalid value: ${port?.nodePort}: provided port is not in the valid range. The range of valid ports is 1024-65535`,
+  )
 }
 
 /** `continue` is the number of those before. */

@@ -33,6 +33,8 @@ export function startFakeOperator({ store, logs }: FakeApi, bucket: FakeBucket) 
   let closed = false
   /** Until when a node that crashed stays down. */
   let down_until_ms = 0
+  /** Whether the one node has no processors left for Pods that do not run yet. */
+  let full = false
   const soon = () => {
     if (!closed) due ??= setTimeout(pass, 1)
   }
@@ -84,6 +86,7 @@ export function startFakeOperator({ store, logs }: FakeApi, bucket: FakeBucket) 
     if (pods.length < instances) return addPod(cluster, pods)
     const unready = pods.find((pod) => !isReady(pod))
     if (unready && performance.now() < down_until_ms) return true
+    if (unready && full) return keepPending(unready)
     if (unready) {
       store.merge(pathOf(namespace, 'pods', unready.metadata.name), { status: ready })
       return true
@@ -105,6 +108,12 @@ export function startFakeOperator({ store, logs }: FakeApi, bucket: FakeBucket) 
       conditions,
       pgDataImageInfo: { image: 'postgresql:17', majorVersion: 17 },
     })
+  }
+
+  function keepPending({ metadata: { namespace = '', name }, status }: Held): boolean {
+    if (JSON.stringify(status) !== JSON.stringify(pending))
+      store.merge(pathOf(namespace, 'pods', name), { status: pending })
+    return false
   }
 
   function addPod(cluster: Held, pods: readonly Held[]): boolean {
@@ -210,6 +219,14 @@ export function startFakeOperator({ store, logs }: FakeApi, bucket: FakeBucket) 
       down_until_ms = performance.now() + down_ms
       store.merge(pathOf(namespace, 'pods', pod), { status: { conditions: [{ type: 'Ready', status: 'False' }] } })
     },
+    /** From now on no node takes a Pod; the answer ends that. */
+    fill(): () => void {
+      full = true
+      return () => {
+        full = false
+        soon()
+      }
+    },
     stop: async (): Promise<void> => {
       closed = true
       end()
@@ -224,6 +241,19 @@ const down_ms = 300
 const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined)
 
 const ready = { conditions: [{ type: 'Ready', status: 'True' }] }
+
+/** As a scheduler says it. */
+const pending = {
+  conditions: [
+    {
+      type: 'PodScheduled',
+      status: 'False',
+      reason: 'Unschedulable',
+      message:
+        '0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.',
+    },
+  ],
+}
 
 const isReady = ({ status }: Held) =>
   (status?.['conditions'] as { type: string; status: string }[] | undefined)?.some(

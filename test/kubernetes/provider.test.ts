@@ -171,6 +171,21 @@ test('a node port that another service has is told in the words of the cluster',
   })
 })
 
+test('a first start that fails is told in its own words', async () => {
+  const { api, operator, open } = await newWorld()
+  await operator.stop()
+  const provider = await open()
+  const wanted = await newWanted(provider)
+  await provider.service.apply(wanted)
+  api.failJob(namespaceOf(wanted), `s-${wanted.service_id}`, 'initdb', [
+    '{"level":"info","msg":"Creating new data directory"}',
+    String.raw`{"level":"error","msg":"Error while bootstrapping data directory","error":"extension \"vector\" is not\n available"}`,
+    'not of the operator',
+  ])
+  const waiting_for = 'the making of its database failed (extension "vector" is not available); it is tried again'
+  await until(async () => (await provider.service.apply(wanted)).waiting_for === waiting_for, { what: 'it is told' })
+})
+
 test('the namespace of a project stays while it has another service', async () => {
   const { api, open } = await newWorld()
   const provider = await open()

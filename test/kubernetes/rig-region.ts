@@ -24,6 +24,8 @@ const members = {
   catalog: process.env['RIG_CATALOG'] ?? 'rig',
   extensions: ['timescaledb', 'vector'],
   pooler_image: process.env['RIG_POOLER_IMAGE'] ?? 'localhost/pgbouncer:1',
+  // Two cores are few for the sizes that tests ask for.
+  cpu_overcommit: 4,
   store: {
     path: process.env['RIG_STORE_PATH'] ?? 's3://howdah/rig',
     endpoint: process.env['RIG_STORE_ENDPOINT'] ?? 'http://10.77.0.1:9000',

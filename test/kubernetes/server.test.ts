@@ -1,5 +1,5 @@
-// A server with a Kubernetes region and no object store, over a fake API server: what it does not offer is refused with one sentence, and
-// a Cluster that is deleted past the API is told.
+// A server with a Kubernetes region and no object store, over a fake API server: what it does not offer is refused with one sentence,
+// and a Cluster that is deleted past the API, or a Pod that no node takes, is told.
 import { expect, test } from 'vitest'
 import { startInstallation, type TestInstallation } from '#test/installation.ts'
 import { newServicePorts } from '#test/ports.ts'
@@ -7,6 +7,12 @@ import { until } from '#test/until.ts'
 import { useKubernetes } from './world.ts'
 
 const { newWorld } = useKubernetes()
+
+function regionOf({ kubeconfig }: { kubeconfig: string }, more: object = {}) {
+  const { first, last } = newServicePorts()
+  const members = { kubeconfig, host: '127.0.0.1', node_ports: `${first}-${last}`, catalog: 'rig', ...more }
+  return { region_code: 'fake', provider: 'kubernetes', members, near: '/' } as const
+}
 
 type Features = Record<string, { offered: boolean; reason?: string }>
 
@@ -46,11 +52,8 @@ const byPlaceIn = (features: Features) => (one: string, other: string) =>
 
 test('without an object store snapshots are refused, and a loss is told', async () => {
   const { api } = await newWorld()
-  const { first, last } = newServicePorts()
-  const members = { kubeconfig: api.kubeconfig, host: '127.0.0.1', node_ports: `${first}-${last}`, catalog: 'rig' }
-  const region = { region_code: 'fake', provider: 'kubernetes', members, near: '/' } as const
   const howdah = await startInstallation({
-    config: { regions: [region, { region_code: 'other', provider: 'memory' }] },
+    config: { regions: [regionOf(api), { region_code: 'other', provider: 'memory' }] },
   })
   try {
     const { service_id } = await howdah.createService({ cpu_millis: 'shared' })
@@ -80,6 +83,28 @@ test('without an object store snapshots are refused, and a loss is told', async 
     expect(api.store.find(cluster)).toBeUndefined()
     expect((await howdah.call('DELETE', at)).status).toBeLessThan(300)
     await until(async () => (await howdah.call('GET', at)).status === 404)
+  } finally {
+    await howdah.stop()
+  }
+})
+
+test('a service that no node has place for says what it lacks and what to do, and is made when there is place', async () => {
+  const { api, operator } = await newWorld()
+  const free = operator.fill()
+  const howdah = await startInstallation({ config: { regions: [regionOf(api, { cpu_overcommit: 4 })] } })
+  try {
+    const created = await howdah.call('POST', howdah.services, { name: 'a large one', cpu_millis: 1000 })
+    const { service_id } = created.body
+    const at = `${howdah.services}/${service_id}`
+    const sentence = `no node of the region has 250 milli-cores free for s-${service_id}-1; it starts when one has: stop or delete other services, or add a node to the cluster`
+    await until(async () => {
+      const { body } = await howdah.call<{ status: string; status_reason?: string }>('GET', at)
+      return body.status === 'CONFIGURING' && body.status_reason === sentence
+    })
+    const { body: events } = await howdah.call<{ kind: string; message: string }[]>('GET', `${at}/events`)
+    expect(events).toContainEqual(expect.objectContaining({ kind: 'setback', message: sentence }))
+    free()
+    await howdah.untilStatus(service_id, 'READY')
   } finally {
     await howdah.stop()
   }

@@ -1,4 +1,4 @@
-// The promises of providers, kept by the local provider and by the memory provider.
+// The promises of providers, kept by the local provider and by the memory provider; with TEST_REGION=rig on a Kubernetes cluster too.
 import { openMemoryProvider } from '#providers/memory/memory.ts'
 import { describePromises } from './promises.ts'
 import { postmasterPid, useWorlds } from './service-fixture.ts'
@@ -22,3 +22,5 @@ for (const delay_ms of [0, 20]) {
     return { provider, crash: async ({ service_id }) => provider.crash(service_id) }
   })
 }
+
+if (process.env['TEST_REGION'] === 'rig') await import('#test/kubernetes/rig-promises.ts')

@@ -2,16 +2,16 @@
 import type { Probe } from '../../postgres/probe.ts'
 import type { Size } from '../../provider.ts'
 import type { Pod } from '../api/kinds.ts'
-import { resourcesOf } from '../sizes.ts'
+import { type Overcommit, resourcesOf } from '../sizes.ts'
 
 export type Lack = { waiting_for: string; in_progress: boolean; failed?: true }
 
 export const inProgress = (waiting_for: string | undefined): Lack | undefined =>
   waiting_for === undefined ? undefined : { waiting_for, in_progress: true }
 
-export function hasResources({ spec }: Pod, size: Size): boolean {
+export function hasResources({ spec }: Pod, size: Size, settings: Overcommit): boolean {
   const { resources } = spec.containers.find(({ name }) => name === 'postgres') ?? {}
-  const wanted = resourcesOf(size)
+  const wanted = resourcesOf(size, settings)
   return (['requests', 'limits'] as const).every((which) =>
     Object.entries(wanted[which]).every(([name, quantity]) => resources?.[which]?.[name] === quantity),
   )

@@ -1,7 +1,7 @@
 // Everything of one service, or of one replica set, that the cache has, read at one moment.
 import type { Backup, Cluster, Deployment, Pod, Thing } from '../api/kinds.ts'
 import type { Cell } from '../cell.ts'
-import { service_label, type ServiceNames, set_label, type SetNames } from '../names.ts'
+import { pooler_label, service_label, type ServiceNames, set_label, type SetNames } from '../names.ts'
 
 export type Owned = {
   cluster: Cluster | undefined
@@ -11,6 +11,7 @@ export type Owned = {
   secrets: readonly Thing[]
   services: readonly Thing[]
   deployment: Deployment | undefined
+  pooler_pods: readonly Pod[]
 }
 
 /** A service, without what its replica sets own. */
@@ -62,6 +63,7 @@ function ownedOf(
     secrets: cache.listOf('Secret', service_id).filter(is_own),
     services: cache.listOf('Service', service_id).filter(is_own),
     deployment: cache.find('Deployment', { namespace, name: pooler }),
+    pooler_pods: cache.listOf('Pod', service_id).filter(({ metadata }) => metadata.labels?.[pooler_label] === pooler),
   }
 }
 

@@ -5,6 +5,7 @@ import { connectionsOf } from '../../postgres/size.ts'
 import type { Endpoint, Size } from '../../provider.ts'
 import type { Manifest } from '../api/kinds.ts'
 import { digestOf, signed } from '../cell.ts'
+import { pooler_label } from '../names.ts'
 import { nodePortOf } from '../cluster/access.ts'
 import { pooler_port as port } from '../cluster/ports.ts'
 import { type Named, reloaded, secretOf } from '../cluster/secrets.ts'
@@ -114,4 +115,4 @@ export function deploymentOf(spec: PoolerSpec, contents: readonly (string | unde
 export const poolerServiceOf = ({ namespace, name, labels, at }: PoolerSpec): Manifest =>
   nodePortOf({ namespace, name, labels, at, selector: podsOf(name), target_port: port })
 
-const podsOf = (name: string) => ({ 'howdah/pooler': name })
+const podsOf = (name: string) => ({ [pooler_label]: name })

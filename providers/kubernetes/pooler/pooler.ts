@@ -3,11 +3,12 @@
 import { randomBytes } from 'node:crypto'
 import { type Probe, probe } from '../../postgres/probe.ts'
 import type { Endpoint } from '../../provider.ts'
-import type { Deployment, Thing } from '../api/kinds.ts'
+import type { Thing } from '../api/kinds.ts'
 import { type Cell, type Change, isAsSigned } from '../cell.ts'
 import { digest_annotation, expiry_annotation, type ServiceNames } from '../names.ts'
 import { type Look, named } from '../cluster/look.ts'
-import type { Lack } from '../cluster/lack.ts'
+import { inProgress, type Lack } from '../cluster/lack.ts'
+import { podTrouble } from '../cluster/pod-trouble.ts'
 import { deploymentOf, roleSecretOf, type PoolerSpec, poolerServiceOf, settingsNameOf, settingsOf } from './objects.ts'
 
 export type PoolerChanges = { before: Change[]; after: Change[] }
@@ -70,17 +71,23 @@ export function poolerRemoval(look: Has, { namespace, name }: Pick<PoolerSpec, '
 
 export async function poolerLack(
   { authority }: Pick<Cell, 'authority'>,
-  deployment: Deployment | undefined,
+  look: Pick<Look, 'deployment' | 'pooler_pods'>,
   wanted: { at: Endpoint; password_verifier: string },
 ): Promise<Lack | undefined> {
-  const { status, metadata } = deployment ?? {}
-  const is_current = status?.observedGeneration === metadata?.generation
-  const is_ready = (status?.readyReplicas ?? 0) > 0 && status?.updatedReplicas === 1 && status?.replicas === 1
-  if (deployment === undefined || !is_current || !is_ready)
-    return { waiting_for: 'its pooler is starting', in_progress: true }
+  const starting = startLack(look)
+  if (starting !== undefined) return starting
   const { at: endpoint, password_verifier } = wanted
   const probed: Probe = await probe({ endpoint, authority_pem: authority.certificate_pem, password_verifier })
   if (probed.result === 'ok') return undefined
   const reason = probed.result === 'failed' ? probed.reason : 'it does not know the new password yet'
   return { waiting_for: `a login at its pooler fails: ${reason}`, in_progress: true }
+}
+
+/** Undefined: it runs. Pure. */
+export function startLack({ deployment, pooler_pods }: Pick<Look, 'deployment' | 'pooler_pods'>): Lack | undefined {
+  const { status, metadata } = deployment ?? {}
+  const is_current = status?.observedGeneration === metadata?.generation
+  const is_ready = (status?.readyReplicas ?? 0) > 0 && status?.updatedReplicas === 1 && status?.replicas === 1
+  if (deployment !== undefined && is_current && is_ready) return undefined
+  return podTrouble(pooler_pods) ?? inProgress('its pooler is starting')
 }

@@ -37,7 +37,7 @@ export function setClusterOf({ names, set, settings, major, wanted }: Spec): Man
         size: `${settings.storage_gbs}Gi`,
         ...(settings.storage_class && { storageClass: settings.storage_class }),
       },
-      resources: resourcesOf(size),
+      resources: resourcesOf(size, settings),
       postgresql: {
         parameters: followingOf(wanted),
         ...(preloads.length > 0 && { shared_preload_libraries: preloads }),

@@ -5,6 +5,7 @@ import type { ObservedReplicaSet, Pass, WantedReplicaSet } from '../../provider.
 import type { Cluster } from '../api/kinds.ts'
 import { type Cell, type Change, isAsSigned, make } from '../cell.ts'
 import { nodePortOf } from '../cluster/access.ts'
+import { jobTrouble } from '../cluster/job-trouble.ts'
 import { hasResources, inProgress, type Lack, probeLack } from '../cluster/lack.ts'
 import { instancesOf, isReady, lookAt, lookAtSet, named, type Owned } from '../cluster/look.ts'
 import { noImage, passOver, unknown } from '../cluster/pass.ts'
@@ -101,18 +102,23 @@ async function observe(
   const probed = has_node ? await probe({ endpoint, authority_pem, password_verifier }) : undefined
   const state = probed === undefined || probed.result === 'failed' ? 'not_serving' : 'serving'
   if (service.power === 'off') return observed(state, inProgress('its nodes are stopping'))
-  const lack = lackOf(wanted, cluster, look) ?? probeLack(probed)
+  const lack = (await jobTrouble(cell, look)) ?? lackOf(cell, wanted, cluster, look) ?? probeLack(probed)
   if (lack !== undefined || at === undefined) return observed(state, lack)
-  return observed(state, await poolerLack(cell, look.deployment, { at, password_verifier }))
+  return observed(state, await poolerLack(cell, look, { at, password_verifier }))
 }
 
-function lackOf({ nodes, size }: WantedReplicaSet, { status }: Cluster, { pods }: Owned): Lack | undefined {
+function lackOf(
+  { settings }: Pick<Cell, 'settings'>,
+  { nodes, size }: WantedReplicaSet,
+  { status }: Cluster,
+  { pods }: Owned,
+): Lack | undefined {
   const there = instancesOf(pods)
   const words = podTrouble(pods) ?? phaseWords(status?.phase, status?.phaseReason)
   if (words !== undefined) return words
   if (there.length > nodes) return inProgress('a node is being removed')
   if (there.filter(isReady).length < nodes) return inProgress('its nodes are starting')
-  return there.every((pod) => hasResources(pod, size))
+  return there.every((pod) => hasResources(pod, size, settings))
     ? undefined
     : inProgress('its nodes are started with their new size')
 }

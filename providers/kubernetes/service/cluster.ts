@@ -64,7 +64,7 @@ export function clusterOf(spec: ClusterSpec): Manifest {
         size: `${settings.storage_gbs}Gi`,
         ...(settings.storage_class && { storageClass: settings.storage_class }),
       },
-      resources: resourcesOf(wanted.size),
+      resources: resourcesOf(wanted.size, settings),
       postgresql: {
         parameters: { ...parametersOf(wanted.size, wanted.extensions), ...(settings.store && archiving) },
         ...(preloads.length > 0 && { shared_preload_libraries: preloads }),

@@ -2,8 +2,9 @@
 // has seen it, and says healthy for seconds after one; so a change counts as made when its effect is there.
 import type { Probe } from '../../postgres/probe.ts'
 import type { ObservedService, WantedService } from '../../provider.ts'
-import type { Cluster, Pod } from '../api/kinds.ts'
+import type { Cluster } from '../api/kinds.ts'
 import { phaseWords } from '../phase.ts'
+import type { Overcommit } from '../sizes.ts'
 import { hasResources, inProgress, type Lack, probeLack } from '../cluster/lack.ts'
 import { versionOf } from '../cluster/version.ts'
 import { liveCounts, wantedCounts } from './counts.ts'
@@ -15,6 +16,7 @@ import { switchoverOf } from './switchover.ts'
 
 export type ObservedSpec = {
   wanted: WantedService
+  settings: Overcommit
   look: Look
   /** Undefined: no node of it could answer. */
   probed: Probe | undefined
@@ -22,6 +24,8 @@ export type ObservedSpec = {
   replication?: Replication | undefined
   /** What its pooler lacks. */
   pooler?: Lack | undefined
+  /** A job that failed. */
+  job?: Lack | undefined
 }
 
 /** While something is on its way; the watch calls for a pass at most changes anyway. */
@@ -49,13 +53,15 @@ export function observed(state: ObservedService['state'], lack: Lack | undefined
 }
 
 /** The first thing that is missing; undefined: all that is wanted holds. */
-function lackOf({ wanted, look, probed, replication, pooler }: ObservedSpec, cluster: Cluster): Lack | undefined {
+function lackOf(spec: ObservedSpec, cluster: Cluster): Lack | undefined {
+  const { wanted, look, probed, replication, pooler, job } = spec
   const { pods } = look
   if (wanted.power === 'off') return { waiting_for: 'its nodes are stopping', in_progress: true }
   return (
     podTrouble(pods) ??
+    job ??
     phaseLack(cluster) ??
-    nodesLack(wanted, cluster, pods) ??
+    nodesLack(spec, cluster) ??
     probeLack(probed) ??
     inProgress(switchoverOf(wanted, cluster, pods).waiting_for) ??
     replicationLack(wanted, replication) ??
@@ -65,14 +71,14 @@ function lackOf({ wanted, look, probed, replication, pooler }: ObservedSpec, clu
 
 const phaseLack = ({ status }: Cluster) => phaseWords(status?.phase, status?.phaseReason)
 
-function nodesLack(wanted: WantedService, cluster: Cluster, pods: readonly Pod[]): Lack | undefined {
+function nodesLack({ wanted, settings, look }: ObservedSpec, cluster: Cluster): Lack | undefined {
   const goal = wantedCounts(wanted)
   const live = liveCounts(cluster)
-  const nodes = instancesOf(pods)
+  const nodes = instancesOf(look.pods)
   if (nodes.length > goal.instances) return inProgress('a replica is being removed')
   if (live.instances !== goal.instances || nodes.filter(isReady).length < goal.instances)
     return inProgress(goal.instances === 1 ? 'its node is starting' : 'its nodes are starting')
-  if (!nodes.every((pod) => hasResources(pod, wanted.size)))
+  if (!nodes.every((pod) => hasResources(pod, wanted.size, settings)))
     return inProgress('its nodes are started with their new size')
   if (live.sync !== goal.sync || live.quorum !== goal.quorum)
     return inProgress('commits do not wait for the wanted number of replicas yet')

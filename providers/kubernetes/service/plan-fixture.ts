@@ -39,6 +39,7 @@ export const nothing: Look = {
   secrets: [],
   services: [],
   deployment: undefined,
+  pooler_pods: [],
   backups: [],
   object_store: undefined,
   store_secret: undefined,
@@ -98,6 +99,6 @@ export const podOf = (
       'cnpg.io/instanceRole': parts.role ?? (number === 1 ? 'primary' : 'replica'),
     },
   },
-  spec: { containers: [{ name: 'postgres', resources: resourcesOf(parts.size ?? wanted.size) }] },
+  spec: { containers: [{ name: 'postgres', resources: resourcesOf(parts.size ?? wanted.size, settings) }] },
   status: { conditions: [{ type: 'Ready', status: parts.ready === false ? 'False' : 'True' }] },
 })

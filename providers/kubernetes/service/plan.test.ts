@@ -5,8 +5,9 @@ import type { Cluster, Pod } from '../api/kinds.ts'
 import type { Change } from '../cell.ts'
 import type { Look } from '../cluster/look.ts'
 import { networkPolicyOf } from '../cluster/network.ts'
+import { startLack } from '../pooler/pooler.ts'
 import { observedOf } from './observed.ts'
-import { afterwards, names, nothing, plan, podOf, specOf, wanted } from './plan-fixture.ts'
+import { afterwards, names, nothing, plan, podOf, settings, specOf, wanted } from './plan-fixture.ts'
 
 test('a new service is made in order, and when all is there nothing is changed', () => {
   const changes = plan(nothing)
@@ -71,6 +72,9 @@ const served = (status: Cluster['status'], pods: readonly Pod[]): Look => ({
   pods,
 })
 const ok = { result: 'ok' as const }
+/** As a scheduler says it. */
+const no_place =
+  '0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.'
 
 test.each([
   { what: 'all is well', look: served(healthy, [podOf(1)]), probed: ok, state: 'serving', waiting_for: undefined },
@@ -101,15 +105,14 @@ test.each([
       {
         ...podOf(1),
         status: {
-          conditions: [
-            { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/1 nodes: Insufficient cpu' },
-          ],
+          conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: no_place }],
         },
       },
     ]),
     probed: undefined,
     state: 'not_serving',
-    waiting_for: 'no node takes s-serv000000-1: 0/1 nodes: Insufficient cpu',
+    waiting_for:
+      'no node of the region has 1500 milli-cores free for s-serv000000-1; it starts when one has: stop or delete other services, or add a node to the cluster',
   },
   {
     what: 'a phase is not known',
@@ -119,7 +122,7 @@ test.each([
     waiting_for: 'the operator says: Something new (why)',
   },
 ])('what is observed when $what', ({ look, probed, state, waiting_for }) => {
-  const observed = observedOf({ wanted, look, probed })
+  const observed = observedOf({ wanted, settings, look, probed })
   expect({ state: observed.state, waiting_for: observed.waiting_for, settled: observed.settled }).toEqual({
     state,
     waiting_for,
@@ -127,18 +130,32 @@ test.each([
   })
 })
 
+test('a pooler that does not start says why', () => {
+  expect(startLack(nothing)?.waiting_for).toBe('its pooler is starting')
+  const state = { waiting: { reason: 'ImagePullBackOff', message: 'no such image' } }
+  const pod: Pod = {
+    metadata: { name: 's-serv000000-pool-abc' },
+    spec: { containers: [] },
+    status: { containerStatuses: [{ name: 'pgbouncer', state }] },
+  }
+  expect(startLack({ ...nothing, pooler_pods: [pod] })).toEqual({
+    waiting_for: 's-serv000000-pool-abc does not start (ImagePullBackOff): no such image',
+    in_progress: false,
+  })
+})
+
 test('a hibernated Cluster says that it is healthy, and is stopped; with a Pod left it is not yet', () => {
   const off = { ...wanted, power: 'off' as const }
   const asleep = { ...healthy, conditions: [{ type: 'cnpg.io/hibernation', status: 'True' }] }
-  expect(observedOf({ wanted: off, look: served(asleep, []), probed: undefined })).toMatchObject({
+  expect(observedOf({ wanted: off, settings, look: served(asleep, []), probed: undefined })).toMatchObject({
     state: 'stopped',
     settled: true,
   })
-  expect(observedOf({ wanted, look: served(asleep, []), probed: undefined })).toMatchObject({
+  expect(observedOf({ wanted, settings, look: served(asleep, []), probed: undefined })).toMatchObject({
     state: 'stopped',
     settled: false,
   })
-  expect(observedOf({ wanted: off, look: served(asleep, [podOf(1)]), probed: ok })).toMatchObject({
+  expect(observedOf({ wanted: off, settings, look: served(asleep, [podOf(1)]), probed: ok })).toMatchObject({
     state: 'serving',
     settled: false,
   })
@@ -146,7 +163,7 @@ test('a hibernated Cluster says that it is healthy, and is stopped; with a Pod l
 
 test('only a Cluster that its operator gave up has failed', () => {
   const look = served({ phase: 'Cluster is unrecoverable and needs manual intervention' }, [])
-  expect(observedOf({ wanted, look, probed: undefined })).toMatchObject({ failed: true, settled: false })
+  expect(observedOf({ wanted, settings, look, probed: undefined })).toMatchObject({ failed: true, settled: false })
 })
 
 test.each([

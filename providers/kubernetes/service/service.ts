@@ -5,6 +5,7 @@ import type { Thing } from '../api/kinds.ts'
 import { type Cell, type Change, make } from '../cell.ts'
 import { namesOf, type ServiceNames } from '../names.ts'
 import { noImage, passOver, unknown } from '../cluster/pass.ts'
+import { jobTrouble } from '../cluster/job-trouble.ts'
 import { inProgress, type Lack } from '../cluster/lack.ts'
 import { poolerChanges, type PoolerChanges, poolerLack, poolerRemoval, roleSecretChanges } from '../pooler/pooler.ts'
 import { type Bootstrap, bootstrapOf } from './cluster.ts'
@@ -71,7 +72,8 @@ async function observe(cell: Cell, wanted: WantedService, look: Look): Promise<O
   const probed = await probeOf(cell, wanted, look)
   const replication = wanted.ha && (await readReplication(cell, look))
   const pooler = await poolerLackOf(cell, wanted, look, probed)
-  return observedOf({ wanted, look, probed, replication, pooler })
+  const job = await jobTrouble(cell, look)
+  return observedOf({ wanted, settings: cell.settings, look, probed, replication, pooler, job })
 }
 
 /** Its nodes are stopped or serve: a service on its way has other things to do. */
@@ -157,11 +159,11 @@ async function poolerOf(cell: Cell, wanted: WantedService, names: ServiceNames, 
   return { before: [...role, ...before], after }
 }
 
-async function poolerLackOf(cell: Cell, wanted: WantedService, { deployment }: Look, probed: Probe | undefined) {
+async function poolerLackOf(cell: Cell, wanted: WantedService, look: Look, probed: Probe | undefined) {
   const { pooler: at, password_verifier } = wanted
   if (at === undefined || probed?.result !== 'ok') return undefined
   if (cell.settings.pooler_image === undefined) return no_pooler_image
-  return await poolerLack(cell, deployment, { at, password_verifier })
+  return await poolerLack(cell, look, { at, password_verifier })
 }
 
 const no_pooler_image: Lack = {
