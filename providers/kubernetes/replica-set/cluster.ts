@@ -4,6 +4,7 @@ import type { Manifest } from '../api/kinds.ts'
 import { type CellSettings, signed } from '../cell.ts'
 import { client_rules, originOf } from '../cluster/access.ts'
 import { hibernation_annotation, type ServiceNames, type SetNames } from '../names.ts'
+import { archiveOrigin } from '../snapshot/store-objects.ts'
 import { parametersOf, preloadsFor, resourcesOf } from '../sizes.ts'
 
 type Spec = {
@@ -50,7 +51,8 @@ export function setClusterOf({ names, set, settings, major, wanted }: Spec): Man
       certificates: { serverTLSSecret: set.tls, serverCASecret: set.tls },
       replica: { enabled: true, source: names.cluster },
       bootstrap: { pg_basebackup: { source: names.cluster } },
-      externalClusters: [originOf(names)],
+      // The operator keeps no slot at the primary for it: WAL that is not there any more comes from the archive.
+      externalClusters: [{ ...originOf(names), ...(settings.store && archiveOrigin(names)) }],
     },
   })
 }
