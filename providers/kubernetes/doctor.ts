@@ -30,6 +30,7 @@ const rights: readonly { kind: KindName; verbs: readonly string[]; subresource?:
   { kind: 'Pod', verbs: ['get'], subresource: 'log' },
   { kind: 'Node', verbs: ['get', 'list'] },
   { kind: 'Node', verbs: ['get'], subresource: 'proxy' },
+  { kind: 'Job', verbs: ['delete'] },
   { kind: 'Deployment', verbs: all },
   { kind: 'NetworkPolicy', verbs: all },
   { kind: 'Cluster', verbs: all },

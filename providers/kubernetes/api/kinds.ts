@@ -7,6 +7,7 @@ export const kinds = {
   PersistentVolumeClaim: { api: '/api/v1', plural: 'persistentvolumeclaims', api_version: 'v1' },
   Pod: { api: '/api/v1', plural: 'pods', api_version: 'v1' },
   Node: { api: '/api/v1', plural: 'nodes', api_version: 'v1', global: true },
+  Job: { api: '/apis/batch/v1', plural: 'jobs', api_version: 'batch/v1' },
   Deployment: { api: '/apis/apps/v1', plural: 'deployments', api_version: 'apps/v1' },
   Cluster: { api: '/apis/postgresql.cnpg.io/v1', plural: 'clusters', api_version: 'postgresql.cnpg.io/v1' },
   Backup: { api: '/apis/postgresql.cnpg.io/v1', plural: 'backups', api_version: 'postgresql.cnpg.io/v1' },

@@ -8,6 +8,7 @@ import { type CellSettings, type Change, isAsSigned } from '../cell.ts'
 import { hibernation_annotation, memberOf, type ServiceNames } from '../names.ts'
 import { nodePortOf, primaryOf } from '../cluster/access.ts'
 import { networkPolicyOf } from '../cluster/network.ts'
+import { abandonedChanges } from './abandoned.ts'
 import { type Bootstrap, clusterOf } from './cluster.ts'
 import { nextCounts } from './counts.ts'
 import { hasHibernated, isPoolerStopped } from '../cluster/power.ts'
@@ -47,6 +48,7 @@ export function planOf(spec: PlanSpec): Change[] {
     ...changeUnlessThere('public service', look.services, publicServiceOf(spec)),
     ...pooler.before,
     ...clusterChanges(spec),
+    ...abandonedChanges(spec),
     ...pooler.after,
   ]
 }

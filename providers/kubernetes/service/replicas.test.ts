@@ -1,6 +1,7 @@
 // Table tests of replicas: in which order they come and go, a planned change of the primary, and whether commits wait for them.
 import { expect, test } from 'vitest'
 import type { Cluster, Pod } from '../api/kinds.ts'
+import { abandonedChanges } from './abandoned.ts'
 import { nextCounts } from './counts.ts'
 import { replicationLack, replicationOf } from './replication.ts'
 import { switchoverOf } from './switchover.ts'
@@ -105,4 +106,34 @@ test.each([
 ])('one synchronous replica, when $what', ({ status, lack }) => {
   const replication = status === undefined ? undefined : replicationOf(status, 's-serv000000')
   expect(replicationLack(ha(1, 1), replication)?.waiting_for).toBe(lack)
+})
+
+const jobPod = (parts: { placed: boolean }): Pod => ({
+  metadata: {
+    name: 's-serv000000-2-join-abcde',
+    labels: {
+      'cnpg.io/jobRole': 'join',
+      'cnpg.io/instanceName': 's-serv000000-2',
+      'batch.kubernetes.io/job-name': 's-serv000000-2-join',
+    },
+  },
+  spec: { containers: [] },
+  status: {
+    conditions: parts.placed ? [] : [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }],
+  },
+})
+const claims = [1, 2].map((number) => ({
+  metadata: { name: `s-serv000000-${number}`, labels: { 'cnpg.io/instanceName': `s-serv000000-${number}` } },
+}))
+
+test.each([
+  { what: 'not wanted any more', goal: ha(0, 0), instances: 1, placed: false, goes: true },
+  { what: 'wanted', goal: ha(1, 0), instances: 2, placed: false, goes: false },
+  { what: 'being made', goal: ha(0, 0), instances: 1, placed: true, goes: false },
+  { what: 'not taken back yet', goal: ha(0, 0), instances: 2, placed: false, goes: false },
+])('a replica that no node takes goes with its volume when it is $what: $goes', ({ goal, instances, placed, goes }) => {
+  const look = { cluster: clusterWith(instances, 0), pods: [podOf(1), jobPod({ placed })], claims }
+  const changes = abandonedChanges({ wanted: goal, look, names: { namespace: 'n' } })
+  const removed = changes.map((change) => ('remove' in change ? `${change.remove.kind} ${change.remove.name}` : ''))
+  expect(removed).toEqual(goes ? ['PersistentVolumeClaim s-serv000000-2', 'Job s-serv000000-2-join'] : [])
 })
