@@ -112,7 +112,6 @@ async function answer({ store, watches, logs, denied }: World, request: Incoming
     return say(is_apply ? store.apply(path, sent as unknown as Held) : store.merge(path, sent))
   }
   if (path.endsWith('/selfsubjectaccessreviews')) return say({ status: { allowed: !denied.has(askedIn(sent)) } })
-  if (url.searchParams.get('dryRun') === 'All') return say(tried(sent))
   if (request.method === 'POST') {
     const { name } = sent['metadata'] as { name: string }
     if (store.find(`${path}/${name}`)) throw new Refused(409, 'already exists')
@@ -141,16 +140,6 @@ async function answer({ store, watches, logs, denied }: World, request: Incoming
 function askedIn({ spec }: Tree): string {
   const { verb, resource } = (spec as { resourceAttributes: { verb: string; resource: string } }).resourceAttributes
   return `${verb} ${resource}`
-}
-
-/** A Service with a node port, as it would be made. */
-function tried(sent: Tree): Tree {
-  const [port] = (sent['spec'] as { ports: readonly { nodePort: number }[] }).ports
-  if (port !== undefined && port.nodePort >= 1024) return sent
-  throw new Refused(
-    422,
-    `Service "howdah-doctor" is invalid: spec.ports[0].nodePort: Invalid value: ${port?.nodePort}: provided port is not in the valid range. The range of valid ports is 1024-65535`,
-  )
 }
 
 /** `continue` is the number of those before. */

@@ -49,10 +49,10 @@ function newWriter(ask: Ask) {
       }),
 
     /** Fails with 409 when it exists. */
-    create: (manifest: Manifest): Promise<Thing> => ask(creation(manifest, query)),
-
-    /** Fails as a creation would, and creates nothing. */
-    try: (manifest: Manifest): Promise<Thing> => ask(creation(manifest, { ...query, dryRun: 'All' })),
+    create: ({ kind, metadata, ...rest }: Manifest): Promise<Thing> => {
+      const path = pathOf({ kind, namespace: metadata.namespace })
+      return ask({ method: 'POST', path, query, body: { kind, metadata, ...rest } })
+    },
 
     merge: (ref: Ref, patch: object, subresource = ''): Promise<Thing> => {
       const path = pathOf(ref) + subresource
@@ -71,11 +71,6 @@ function newWriter(ask: Ask) {
       }
     },
   }
-}
-
-const creation = (body: Manifest, query: NonNullable<Call['query']>): Call => {
-  const { kind, metadata } = body
-  return { method: 'POST', path: pathOf({ kind, namespace: metadata.namespace }), query, body }
 }
 
 function newReader(ask: Ask, connection: Connection) {
