@@ -150,6 +150,20 @@ test('a client that leaves, and one that does not read, leave nothing behind', a
   await closed
 })
 
+test('a client that was behind and has caught up keeps its stream', async () => {
+  const unread_ms = 3_000
+  const { url, add } = await serveList({ ...patient, unread_ms })
+  const { came } = await open(url)
+  // More than the buffers hold, so that a write waits for the client.
+  const large = 'x'.repeat(1_000_000)
+  add(large, large, large, 'read')
+  await until(() => came.text.endsWith(eventOf(4, 'read')))
+  const read_at = performance.now()
+  await until(() => performance.now() - read_at > unread_ms)
+  add('later')
+  await until(() => came.text.endsWith(eventOf(5, 'later')), { timeout_ms: 10_000 })
+})
+
 test('a caller and a project have so many at most, and one that ends makes place', async () => {
   const { url } = await serveList()
   const refused = async (user: number) => {

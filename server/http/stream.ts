@@ -119,9 +119,8 @@ async function sendAll({ out, first, after, read, watch, faultFrom, ended, pace 
     ended.throwIfAborted()
     beat_ms = performance.now()
     if (out.write(text)) return
-    const patience = AbortSignal.timeout(pace.unread_ms)
-    patience.addEventListener('abort', () => out.destroy())
-    await once(out, 'drain', { signal: AbortSignal.any([ended, patience]) })
+    const patience = setTimeout(() => out.destroy(), pace.unread_ms)
+    await once(out, 'drain', { signal: ended }).finally(() => clearTimeout(patience))
   }
   try {
     await write('retry: 1000\n\n')
