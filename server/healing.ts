@@ -3,9 +3,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ObservedEvent, Kind, Provider } from '#providers/provider.ts'
 import type { Db } from './store/db.ts'
-import { sql } from './store/sql.ts'
 import type { Log } from './log.ts'
-import { alarm } from './work.ts'
+import { alarm, isUrgent } from './work.ts'
 
 export type Healing = {
   /** A provider says that this may be down. */
@@ -36,8 +35,10 @@ export function newHealing(db: Db, log: Log): Healing {
   const healing = new Map<string, { called_again: boolean }>()
   const under_way = new Set<Promise<void>>()
 
-  const isAnswered = (query: Promise<unknown>) => Promise.race([query.then(yes, no), rest(store_patience_ms)])
-  const isTaken = ({ kind, id }: News) => isAnswered(alarm(db, kind, [id]))
+  /** Undefined: the store does not answer, or not soon. */
+  const answerOf = <T>(query: Promise<T>): Promise<T | undefined> =>
+    Promise.race([query.catch(() => undefined), rest(store_patience_ms).then(() => undefined)])
+  const isTaken = async ({ kind, id }: News) => (await answerOf(alarm(db, kind, [id]).then(() => true))) === true
 
   const heal = async ({ provider, id }: News): Promise<number> => {
     const { events, again_ms } = await healOnce(provider, log, id)
@@ -56,15 +57,20 @@ export function newHealing(db: Db, log: Log): Healing {
     healing.delete(news.id)
   }
   const bring = async (news: News): Promise<void> => {
-    const { id } = news
+    const { kind, id } = news
     const called_at = performance.now()
     const known = healing.get(id)
     if (known) known.called_again = true
     const isOver = () => signal.aborted || (passed_at.get(id) ?? 0) >= called_at
     if (await isTaken(news)) {
+      let is_urgent: boolean | undefined
       // Where very many crashed at once their passes wait for each other; only a store that is unreachable since then is no longer waited for.
-      do await rest(pass_patience_ms)
-      while (!isOver() && (await isAnswered(db.query(sql`select 1`))))
+      do {
+        await rest(pass_patience_ms)
+        is_urgent = isOver() ? false : await answerOf(isUrgent(db, kind, id))
+      } while (is_urgent)
+      // A pass has begun here, or has ended at another server; or no row wants the subject any more.
+      if (is_urgent === false) return
     }
     while (!isOver() && healing.size >= at_once_max) await rest(heal_again_ms.least)
     if (!isOver() && !healing.has(id)) await healUntilTaken(news)
@@ -86,9 +92,6 @@ export function newHealing(db: Db, log: Log): Healing {
     },
   }
 }
-
-const yes = () => true
-const no = () => false
 
 type Healed = { events: readonly ObservedEvent[]; again_ms: number }
 

@@ -54,6 +54,12 @@ export async function alarm(db: Sql, kind: string, keys: readonly string[]): Pro
     select pg_notify('work', kind) from alarmed`)
 }
 
+/** Whether the pass that an alarm calls for is still to come or under way, whichever server makes it. */
+export async function isUrgent(db: Sql, kind: string, key: string): Promise<boolean> {
+  const rows = await db.query(sql`select from work where kind = ${kind} and key = ${key} and urgent`)
+  return rows.length > 0
+}
+
 const is_free = fragment`due_at <= now() and (lease_until is null or lease_until <= now())`
 
 export async function claim(db: Sql, scope: Scope, owner: string, limit: number, urgent_limit = limit) {

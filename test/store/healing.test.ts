@@ -1,0 +1,39 @@
+// Deaths that are told while the store answers, and then does not: which of them are healed past the queue.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newHealing } from '#server/healing.ts'
+import { newLog } from '#server/log.ts'
+import type { Db } from '#server/store/db.ts'
+import { until } from '#test/until.ts'
+import { openTestDb, type TestStore } from './test-store.ts'
+
+let opened: { store: TestStore; db: Db; close(): Promise<void> }
+
+beforeAll(async () => {
+  opened = await openTestDb()
+})
+
+afterAll(() => opened?.close())
+
+test('a service that no row wants is not waited for, nor healed when the store is gone later', async () => {
+  const { db, store } = opened
+  let queries = 0
+  const query = (...words: Parameters<Db['query']>) => {
+    queries += 1
+    return db.query(...words)
+  }
+  const counting: Db = { ...db, query: query as Db['query'] } // it hands on whatever it gets
+  const healed: string[] = []
+  const provider = { heal: async (id: string) => void healed.push(id) }
+  const healing = newHealing(counting, newLog('silent'))
+  try {
+    healing.heard({ kind: 'service', id: 'removed', provider })
+    await until(() => queries === 2, { what: 'the queue is told, and asked once' })
+    await store.stopPostgres()
+    healing.heard({ kind: 'service', id: 'wanted', provider })
+    // By then the store would have been asked for the first one again.
+    await until(() => healed.filter((id) => id === 'wanted').length === 2)
+    expect(healed).not.toContain('removed')
+  } finally {
+    await healing.close()
+  }
+})
