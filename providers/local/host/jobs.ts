@@ -57,7 +57,8 @@ export function newJobs(): Jobs {
     }
     for (const [name, job] of ending) {
       await job.ended
-      jobs.delete(name)
+      // Another one may have begun under its name, while those before it in this list were waited for.
+      if (jobs.get(name) === job) jobs.delete(name)
     }
   }
 
