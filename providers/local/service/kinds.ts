@@ -22,7 +22,8 @@ export function newKinds(host: Host): Kinds {
   /** An id never changes its kind; that of a home without a note is not known yet. */
   const known = new Map<string, Kind>()
   const of = async (id: string): Promise<Kind> => {
-    const noted = known.has(id) ? undefined : await findLastWanted(host.directory, id)
+    // A note that cannot be read is reported by the full pass.
+    const noted = known.has(id) ? undefined : await findLastWanted(host.directory, id).catch(() => undefined)
     if (noted) known.set(id, isReplicaSet(noted) ? 'replica set' : 'service')
     return known.get(id) ?? 'service'
   }

@@ -3,19 +3,40 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { newWatch } from '../host/watch.ts'
+import { newKinds } from './kinds.ts'
 import { findLastWanted } from './last-wanted.ts'
 
 const [service_id, snapshot_id, at] = ['parent', 'first', '2026-03-01T12:00:00.123456Z']
 const [home, pooler] = [20_000, 20_001].map((port) => ({ host: '127.0.0.1', port }))
 const inVpc = (host: string) => ({ host, port: 5432 })
 
-async function findWritten(written: object) {
+function newDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'howdah-test-wanted-'))
   onTestFinished(() => rmSync(directory, { recursive: true }))
   mkdirSync(join(directory, 'wanted'))
+  return directory
+}
+
+async function findWritten(written: object) {
+  const directory = newDirectory()
   writeFileSync(join(directory, 'wanted', 'one.json'), JSON.stringify(written))
   return await findLastWanted(directory, 'one')
 }
+
+test('a note that a crash of the machine left empty is none', async () => {
+  const directory = newDirectory()
+  writeFileSync(join(directory, 'wanted', 'one.json'), '')
+  expect(await findLastWanted(directory, 'one')).toBeUndefined()
+})
+
+test('what cannot be read of one service keeps no news from being told', async () => {
+  const directory = newDirectory()
+  mkdirSync(join(directory, 'wanted', 'one.json'))
+  const watch = newWatch()
+  onTestFinished(() => watch.close())
+  expect(await newKinds({ directory, as_root: false, watch }).of('one')).toBe('service')
+})
 
 test.each([
   { written: { service_id, snapshot_id, private: true }, moment: 'now' },

@@ -24,7 +24,8 @@ export async function ensureLastWanted(effect: Effect, directory: string, wanted
 
 export async function findLastWanted(directory: string, id: string): Promise<Wanted | undefined> {
   const text = await readIfThere(pathOf(directory, id))
-  if (text === undefined) return undefined
+  // Empty: the machine crashed before the text was on the disk. The next pass writes it anew.
+  if (text === undefined || text === '') return undefined
   const written = JSON.parse(text) as Wanted | Former // written above, in one piece
   return 'endpoint' in written ? currentOf(written) : written
 }
