@@ -1,11 +1,11 @@
 // The process of a pooler: found, started, signalled, killed. It is a daemon that outlives the server, so no state about it is
 // kept: its own pid file, which it writes when it listens, and /proc are read every time.
 import type { ChildProcess } from 'node:child_process'
-import { truncate } from 'node:fs/promises'
+import { open, truncate } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { commandOf, killProcesses, signalIfThere, spawnDaemon } from '../../host/daemon.ts'
 import { ensureEntryRemoved, type Effect } from '../host/effect.ts'
-import { readIfThere, statIfThere } from '../../host/read.ts'
+import { statIfThere, undefinedIfAbsent } from '../../host/read.ts'
 import type { Node } from '../host/layout.ts'
 import type { Limits } from '../host/limits.ts'
 import { readText } from '../host/tenant-files.ts'
@@ -26,6 +26,8 @@ const poll_every_ms = 3
 const start_wait_ms = 5_000
 const end_wait_ms = 5_000
 const log_bytes_max = 1024 ** 2
+/** Of a start, or of a signal: a few lines. */
+const said_bytes_max = 64 * 1024
 const sentence_chars_max = 300
 
 export const poolerGroupOf = ({ service_id }: Node): string => `${service_id}-pooler`
@@ -81,8 +83,16 @@ export async function ensurePoolerLogBounded(effect: Effect, node: Node): Promis
   await truncate(log)
 }
 
+/** What it said after so many bytes, as far as that is of use. */
 export async function poolerLogSince(node: Node, from: number): Promise<string> {
-  return ((await readIfThere(poolerFilesOf(node).log)) ?? '').slice(from)
+  const file = await open(poolerFilesOf(node).log).catch(undefinedIfAbsent)
+  if (file === undefined) return ''
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(said_bytes_max), { position: from })
+    return buffer.toString('utf8', 0, bytesRead)
+  } finally {
+    await file.close()
+  }
 }
 
 async function spawnPooler(node: Node, { program, prefix, files_max, limits }: PoolerStart): Promise<ChildProcess> {

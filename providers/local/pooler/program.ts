@@ -2,7 +2,7 @@
 // start the server anew. Debian 12 has 1.18; newer ones keep two promises more.
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { findProgram } from '../../host/program.ts'
+import { findProgram, system_env } from '../../host/program.ts'
 
 export type PoolerProgram = { path: string; version: string }
 
@@ -14,7 +14,8 @@ export const hasPgBouncer = async (): Promise<boolean> => (await findPath()) !==
 export async function findPgBouncer(): Promise<PoolerProgram | undefined> {
   const path = await findPath()
   if (path === undefined) return undefined
-  const said = await promisify(execFile)(path, ['--version'], { timeout: version_timeout_ms }).catch(() => undefined)
+  const options = { env: system_env, timeout: version_timeout_ms }
+  const said = await promisify(execFile)(path, ['--version'], options).catch(() => undefined)
   return { path, version: /^PgBouncer (\d+\.\d+)/.exec(said?.stdout ?? '')?.[1] ?? '0.0' }
 }
 
