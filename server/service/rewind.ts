@@ -100,6 +100,10 @@ async function lockParent(tx: Sql, { providers }: ServiceContext, row: ServiceRo
   if (parent === undefined || parent.deleted_at !== null) {
     throw new Fault('CONFLICT', `its parent ${source_service_id} is gone; rewind takes it back to a moment of its own`)
   }
+  if (parent.region_code !== row.region_code) {
+    const where = `its parent ${source_service_id} is in region ${parent.region_code}`
+    throw new Fault('CONFLICT', `${where}, and a reset copies within one region; fork it again`)
+  }
   requireStatus(parent, api.forkService.accepts, new Date())
   const { service } = getProvider(providers, row.region_code)
   const problems = problemsOf(service.refusal({ copy_of: parent.power }))

@@ -48,3 +48,12 @@ test('what does not go with another region is refused, each with its reason', as
   await howdah.untilStatus(service_id, 'PAUSED')
   expect(await refused(now)).toMatchObject({ status: 400, text: expect.stringContaining('start it first') })
 })
+
+test('a fork of another region is not reset: its parent cannot be copied there again', async () => {
+  const parent = await howdah.createService()
+  const { service_id } = (await fork(parent.service_id, now)).body
+  await howdah.untilStatus(service_id, 'READY')
+  const reset = await howdah.call('POST', `${howdah.services}/${service_id}/reset`)
+  const message = `its parent ${parent.service_id} is in region here, and a reset copies within one region; fork it again`
+  expect(reset).toMatchObject({ status: 409, body: { message } })
+})
