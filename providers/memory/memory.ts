@@ -30,8 +30,6 @@ export type MemoryOptions = {
 export type MemoryProvider = Provider & {
   /** It does not serve until it is applied again; the watchers are called. */
   crash(id: string): void
-  /** It cannot become as wanted, for this reason, until `fail` is called without a reason. */
-  fail(id: string, sentence?: string): void
 }
 
 type Logged = { log: LogEntry[] }
@@ -70,8 +68,9 @@ export function openMemoryProvider({ identity, host, ports, delay_ms = 0 }: Memo
   const service = serviceSubject(services)
   const replica_set = replicaSetSubject(sets, services)
   const watchers: ((kind: Kind, id: string) => void)[] = []
-  const change = (id: string, what: Partial<Thing>) => {
-    Object.assign(services.find(id) ?? sets.find(id) ?? {}, what)
+  const crash = (id: string) => {
+    const thing = services.find(id) ?? sets.find(id)
+    if (thing) thing.state = 'not_serving'
     for (const onNews of watchers) onNews(sets.find(id) ? 'replica set' : 'service', id)
   }
   return {
@@ -104,8 +103,7 @@ export function openMemoryProvider({ identity, host, ports, delay_ms = 0 }: Memo
     },
     watch: (onNews) => void watchers.push(onNews),
     doctor: async () => [],
-    crash: (id) => change(id, { state: 'not_serving' }),
-    fail: (id, sentence) => change(id, { failure: sentence }),
+    crash,
     close: async () => void (watchers.length = 0),
   }
 }

@@ -8,8 +8,6 @@ export type Thing = {
   state: State
   /** When it has become what is wanted. */
   ready_at_ms: number
-  /** Why it cannot be. */
-  failure?: string | undefined
 }
 
 export type Things<T extends Thing> = ReturnType<typeof newThings<T>>
@@ -46,8 +44,6 @@ export function newThings<T extends Thing>(delay_ms: number) {
 
     observe(thing: T, power: 'on' | 'off'): ObservedReplicaSet {
       const left_ms = thing.ready_at_ms - performance.now()
-      if (thing.failure !== undefined)
-        return { ...waiting((thing.state = 'not_serving'), thing.failure), in_progress: false }
       if (left_ms > 0)
         return waiting(thing.state, `${Math.ceil(left_ms)} ms of the delay of this region are left`, left_ms)
       thing.state = power === 'on' ? 'serving' : 'stopped'
