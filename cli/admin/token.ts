@@ -1,7 +1,8 @@
 // howdah admin token create | list | revoke. A token belongs to one project and acts for one of its members; its secret is
 // printed once, alone on stdout, so that `token=$(howdah admin token create …)` works.
 import { roles } from '#contract/endpoint.ts'
-import { createToken, listTokens, revokeToken } from '#server/identity/token.ts'
+import { listTokens } from '#server/identity/store.ts'
+import { createToken, revokeToken } from '#server/identity/token.ts'
 import type { Sql } from '#server/store/db.ts'
 import { listMembers } from '#server/member/store.ts'
 import { CommandError, json_option, required, UsageError } from '../command.ts'

@@ -3,7 +3,6 @@
 // Left out is what the next server finds by itself: the queue, measurements, when a service was last observed.
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readIfThere } from '#providers/host/read.ts'
 import type { Db, Sql } from '../store/db.ts'
 import { loadMigrations, migrate } from '../store/migrate.ts'
 import { sql } from '../store/sql.ts'
@@ -104,8 +103,7 @@ async function raiseSequences(tx: Sql): Promise<void> {
   }
 }
 
-/** Of the copy in this folder: what a restore needs to know of each service. */
-/** removed: deleted, and not kept. */
+/** What a restore needs to know of a service of the copy. removed: deleted, and not kept. */
 export type ServiceOfCopy = { service_id: string; name: string; region_code: string; port: number; removed: boolean }
 
 export async function servicesOfCopy(folder: string): Promise<ServiceOfCopy[]> {
@@ -125,7 +123,3 @@ export async function servicesOfCopy(folder: string): Promise<ServiceOfCopy[]> {
     return { service_id, name, region_code, port: home?.port ?? 0, removed: deleted_at !== null && !kept_until }
   })
 }
-
-/** Whether the folder holds a copy. */
-export const isCopy = async (folder: string): Promise<boolean> =>
-  (await readIfThere(join(folder, 'migrations.jsonl'))) !== undefined

@@ -7,17 +7,7 @@ import { lowerRole, type Role } from '#contract/endpoint.ts'
 import type { Db, Sql } from '../store/db.ts'
 import type { TokenCaller } from '../http/handler.ts'
 import type { Verifier } from './callers.ts'
-import {
-  type CallerRow,
-  findCaller,
-  findTokenSecret,
-  insertToken,
-  listTokens,
-  removeToken,
-  saveTokenUse,
-} from './store.ts'
-
-export { listTokens }
+import { type CallerRow, findCaller, findTokenSecret, insertToken, removeToken, saveTokenUse } from './store.ts'
 
 const use_pace_seconds = 60
 const secret_bytes = 30

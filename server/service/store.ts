@@ -286,11 +286,6 @@ export async function removeService(tx: Sql, service_id: string): Promise<void> 
   await tx.query(sql`delete from addresses where owner_id = ${service_id}`)
 }
 
-export async function listServiceIds(db: Sql): Promise<string[]> {
-  const rows = await db.query(sql<{ service_id: string }>`select service_id from services`)
-  return rows.map((row) => row.service_id)
-}
-
 export async function saveDrillRequested(tx: Sql, service_id: string): Promise<void> {
   await tx.query(sql`update services set drill_requested_at = now() where service_id = ${service_id}`)
 }

@@ -51,7 +51,7 @@ export async function ensurePrimary(host: HaHost, base: Node, wanted: WantedServ
   await host.jobs.end(rejoinJobOf(base))
   const primary = await findPrimary(base)
   const node = leaderOf(base, primary)
-  const standbys = (await listNodes(base)).filter((number) => number !== primary.node)
+  const standbys = (await listWithData(base)).filter((number) => number !== primary.node)
   if (standbys.length === 0) return { node, events: [] }
   const trouble = await troubleOf(host, node)
   const change = { host, base, wanted, primary, standbys }
@@ -63,7 +63,7 @@ export async function ensurePrimary(host: HaHost, base: Node, wanted: WantedServ
 }
 
 /** The nodes of a service that have data, by number. */
-export async function listNodes(base: Node): Promise<number[]> {
+async function listWithData(base: Node): Promise<number[]> {
   const names = await readdir(base.home).catch(() => [])
   const later = names.flatMap((name) => /^node-(\d+)$/.exec(name)?.[1] ?? []).map(Number)
   const numbers = [0, ...later.toSorted((a, b) => a - b)]
@@ -182,7 +182,7 @@ async function prepareAtEndpoint(
 
 /** All nodes with data but this one. */
 async function listOthers(base: Node, number: number): Promise<Node[]> {
-  return (await listNodes(base)).filter((one) => one !== number).map((one) => nodeAt(base, one, 'standby'))
+  return (await listWithData(base)).filter((one) => one !== number).map((one) => nodeAt(base, one, 'standby'))
 }
 
 /** Whether fewer of the others run than commits wait for. */

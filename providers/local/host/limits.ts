@@ -14,6 +14,7 @@ import type { Size } from '../../provider.ts'
 import { mayGiveUsers } from '../../host/privilege.ts'
 import { type Owner, unprivileged } from '../../host/user-map.ts'
 import { system_env } from '../../host/program.ts'
+import { errorCode } from '../../host/read.ts'
 
 export type Limits = {
   /** For people: what is enforced, or why nothing is and how to permit it. */
@@ -179,7 +180,7 @@ function limitsIn(hierarchy: Hierarchy): Limits {
           return await writeControls(service_id, size, hierarchy)
         } catch (error) {
           // The removal of another service may remove the parent, empty for a moment, while it is about to be used.
-          if (!isCode(error, 'ENOENT') || attempt === ensure_attempts) throw error
+          if (errorCode(error) !== 'ENOENT' || attempt === ensure_attempts) throw error
         }
       }
     },
@@ -234,8 +235,8 @@ async function removeGroup(group: string): Promise<void> {
     try {
       return await rmdir(group)
     } catch (error) {
-      if (isCode(error, 'ENOENT')) return
-      if (!isCode(error, 'EBUSY') || performance.now() > deadline) throw error
+      if (errorCode(error) === 'ENOENT') return
+      if (errorCode(error) !== 'EBUSY' || performance.now() > deadline) throw error
       await delay(20)
     }
   }
@@ -255,7 +256,7 @@ function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch (error) {
-    return isCode(error, 'EPERM')
+    return errorCode(error) === 'EPERM'
   }
 }
 
@@ -274,8 +275,4 @@ function firstLine(error: unknown): string {
 
 async function readOrNothing(path: string): Promise<string> {
   return await readFile(path, 'utf8').catch(() => '')
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code
 }

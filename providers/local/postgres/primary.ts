@@ -1,7 +1,7 @@
 // Which node of a service is its primary: one small file in the service's home, replaced whole and made durable. It is the
 // only truth about it; no node is asked, because after a failover a node may still take itself for the primary.
 // It is written only when no process of the primary before runs any more, so that there is never more than one.
-import { open, rename, rm } from 'node:fs/promises'
+import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Effect } from '../host/effect.ts'
 import { readIfThere } from '../../host/read.ts'
@@ -37,13 +37,7 @@ export async function savePrimary(effect: Effect, node: Node, before: Primary, n
   const aside = `${path}.new`
   await effect('primary: write aside')
   await rm(aside, { force: true })
-  const file = await open(aside, 'wx', 0o600)
-  try {
-    await file.writeFile(JSON.stringify(next))
-    await file.sync()
-  } finally {
-    await file.close()
-  }
+  await writeFile(aside, JSON.stringify(next), { mode: 0o600, flag: 'wx', flush: true })
   await effect('primary: rename into place')
   const { term, switchovers } = await findPrimary(node)
   if (term !== before.term || switchovers !== before.switchovers) throw new Error('the primary was changed by another')

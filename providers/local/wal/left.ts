@@ -1,7 +1,7 @@
 // Exchanges of a service's data (service/exchange.ts), as one small file in its home says: which one is under way or was the last, and
 // which timelines the service has left by them, each with the moment until which it was there.
 // A moment is found where the service was at that moment, whatever became of its data later. So every moment means one state only.
-import { open, rename, rm } from 'node:fs/promises'
+import { rename, rm, writeFile } from 'node:fs/promises'
 import type { Effect } from '../host/effect.ts'
 import { readIfThere } from '../../host/read.ts'
 import type { Node } from '../host/layout.ts'
@@ -30,13 +30,7 @@ export async function saveExchange(effect: Effect, { exchange: path, home }: Nod
   const aside = `${path}.new`
   await effect(`exchange: write aside as ${next.state}`)
   await rm(aside, { force: true })
-  const file = await open(aside, 'wx', 0o600)
-  try {
-    await file.writeFile(JSON.stringify(next))
-    await file.sync()
-  } finally {
-    await file.close()
-  }
+  await writeFile(aside, JSON.stringify(next), { mode: 0o600, flag: 'wx', flush: true })
   await effect(`exchange: rename into place as ${next.state}`)
   await rename(aside, path)
   await syncOne(home)
