@@ -38,10 +38,10 @@ export type LogQuery = {
 /** Newest first. `cursor` is there when older entries may follow. `placed`: the same entries, with their places. */
 export type LogPage = { entries: readonly LogEntry[]; cursor?: string; placed: () => readonly PlacedEntry[] }
 
-/** A log that is read forwards. `after`: from an earlier page of the same service, in either direction; absent: from the beginning. */
 /** Which entries are asked for. */
 export type LogFilter = Pick<LogQuery, 'search' | 'severities' | 'process_id'>
 
+/** A log that is read forwards. `after`: from an earlier page of the same service, in either direction; absent: from the beginning. */
 export type LogTailQuery = LogFilter &
   Pick<LogQuery, 'node' | 'since_ms'> & {
     after?: string | undefined

@@ -5,7 +5,7 @@ import { sql } from './store/sql.ts'
 
 /** One statement for all, because there may be very many; in the order in which all transactions take these rows. */
 export async function nudgeEverything(db: Sql, regions: readonly string[]): Promise<void> {
-  // Looks that end meanwhile, also of other servers, nudge and hold rows in an order of their own.
+  // Passes that end meanwhile, also at other servers, nudge and lock rows in an order of their own.
   await despiteDeadlocks(() =>
     db.query(sql`
     insert into work (kind, key, region_code)

@@ -117,7 +117,7 @@ async function runPass(
   const keep = async () => {
     if (!(await renew(db, one))) lost.abort(new Error('the lease was lost'))
   }
-  // While the store is unreachable no other server can get the lease either.
+  // A store that does not answer is no loss yet. Where another server has got the lease meanwhile, settle finds that, and writes nothing.
   const heartbeat = setInterval(() => void keep().catch(() => undefined), (lease_seconds / 3) * 1000)
   await earlier
   const { again, save, error } = await reconciledOf(one, reconcile[kind], lost, log)

@@ -53,7 +53,7 @@ export class ResticError extends Error {
 export const missing_sentence =
   'backups need restic, which this host does not have; install it with apt-get install restic'
 
-/** Kilobytes of what restic says that a message repeats. */
+/** Characters of what restic says that a message repeats. */
 const words_max = 500
 const kill_after_seconds = 5
 /** A backup gives way, but a busy machine must not keep it from ending in time. */

@@ -40,7 +40,6 @@ export async function countMembers(db: Sql, project_id: string): Promise<number>
   return row?.count ?? 0
 }
 
-/** Owners who can act: an owner who was only invited cannot yet. */
 /** Of the user, besides this one. */
 export async function countOtherProjects(db: Sql, project_id: string, user_id: number): Promise<number> {
   const [row] = await db.query(sql<{ count: number }>`
@@ -48,6 +47,7 @@ export async function countOtherProjects(db: Sql, project_id: string, user_id: n
   return row?.count ?? 0
 }
 
+/** Owners who can act: an owner who was only invited cannot yet. */
 export async function countOwners(db: Sql, project_id: string): Promise<number> {
   const [row] = await db.query(sql<{ count: number }>`
     select count(*) as count from members m join users u on u.id = m.user_id

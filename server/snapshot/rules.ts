@@ -51,9 +51,9 @@ export function secondsUntilHurried(
 const hurried_pass_seconds = 1
 
 /**
- * Which snapshots have served their time: scheduled ones beyond the number kept, and those that forks NOW have left, when a newer
- * one is there, so however many such forks are made there is one of these; and the states before all rewinds but the last. Never one in use, never the newest complete one: the
- * window of recovery stays whole.
+ * Which snapshots have served their time: scheduled ones beyond the number kept; those that forks NOW have left, when a newer one is
+ * there, so that one of these remains however many such forks are made; and the states before all rewinds but the last. Never one in
+ * use, and never the newest complete one: the window of recovery stays whole.
  */
 export function expiredSnapshots(rows: readonly SnapshotRow[], policy: SnapshotPolicy): string[] {
   const complete = byAge(lasting(rows)).filter((row) => row.taken_at !== null)

@@ -82,8 +82,10 @@ async function waitFor(db: Db, log: Log): Promise<void> {
           cause: error,
         })
       }
-      if (now - told_at > tell_every_ms) log.warn({ reason }, 'waiting for the metadata store')
-      if (now - told_at > tell_every_ms) told_at = now
+      if (now - told_at > tell_every_ms) {
+        log.warn({ reason }, 'waiting for the metadata store')
+        told_at = now
+      }
       await pause(retry_ms)
     }
   }

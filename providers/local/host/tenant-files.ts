@@ -245,7 +245,7 @@ function openEntry(folder: string, path: string, entry: string): number {
   }
 }
 
-/** The same for an entry whose name is ours. */
+/** The same for a path that leads through no folder of a service's user, or begins at an open one. */
 export async function removeTree(entry: string): Promise<void> {
   const stats = lstatSync(entry, { throwIfNoEntry: false })
   if (stats === undefined) return

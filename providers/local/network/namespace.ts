@@ -1,5 +1,5 @@
 // The namespace of a VPC: its file, and how programs enter it. Pure. Root's are where iproute2 keeps all of
-// them. An ordinary user has networks inside a user namespace, whose process (owner_process.ts) a link in our own folder leads to;
+// them. An ordinary user has networks inside a user namespace, whose process (owner-process.ts) a link in our own folder leads to;
 // the file is below that process's own /run. In an isolated installation that is the user namespace that we are in.
 import { join } from 'node:path'
 import { foldersOf } from '../host/layout.ts'

@@ -235,7 +235,7 @@ function fallingOf(before: DiskSpaceState | undefined, { free, at_ms }: FreeAt):
   return fallen / Math.max(at_ms - before.at_ms, 1)
 }
 
-/** A missing disk counts as full: nothing can be written either way. */
+/** A disk that cannot be read counts as one with plenty of space: nothing can be written there, so nothing need be refused. */
 function freeIfThere(folder: string): number {
   try {
     return freeBytes(folder)
