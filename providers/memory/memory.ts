@@ -1,7 +1,7 @@
 // The provider that runs no program: what is wanted of it is held in maps, at once or after a given delay, as long as the process
 // lives. For tests of everything above a provider, and to try the API without PostgreSQL. It keeps the promises of
 // providers/provider.ts (test/provider/promises.ts runs on it) but one: no server listens at its addresses.
-import type { LogEntry, LogFilter, LogPage, LogQuery, LogRefusal, LogTail, LogTailQuery, PlacedEntry } from '../log.ts'
+import type { LogEntry, LogPage, LogQuery, LogRefusal, LogTail, LogTailQuery, PlacedEntry } from '../log.ts'
 import {
   NoAddress,
   type Endpoint,
@@ -17,6 +17,7 @@ import {
   type WantedVpc,
 } from '../provider.ts'
 import { addressesIn } from '../vpc-address.ts'
+import { newMatch } from '../postgres/log-match.ts'
 import { newThings, type Thing, type Things, waiting } from './thing.ts'
 
 export type MemoryOptions = {
@@ -222,37 +223,31 @@ function lastNodeOf(owner: Service | ReplicaSet | undefined): number {
   return 'replica_set_id' in owner.wanted ? owner.wanted.nodes - 1 : (owner.wanted.ha?.replica_count ?? 0)
 }
 
-function fits(entry: LogEntry, { search, severities, process_id }: LogFilter): boolean {
-  return (
-    search.every((word) => entry.message.includes(word)) &&
-    (severities.length === 0 || severities.includes(entry.severity)) &&
-    (process_id === undefined || entry.process_id === process_id)
-  )
-}
-
 /** One page has all entries. */
-function pageOf(
-  owner: Service | ReplicaSet | undefined,
-  { node = 0, skip, limit, ...filter }: LogQuery,
-): LogPage | LogRefusal {
+function pageOf(owner: Service | ReplicaSet | undefined, query: LogQuery): LogPage | LogRefusal {
+  const { node = 0, skip, limit } = query
   if (node > lastNodeOf(owner)) return { refused: 'node' }
-  const matching = placedOf(owner).filter(({ entry }) => fits(entry, filter))
-  const placed = matching.toReversed().slice(skip, skip + limit)
+  const placed = matching(owner, query)
+    .toReversed()
+    .slice(skip, skip + limit)
   return { entries: placed.map(({ entry }) => entry), placed: () => placed }
 }
 
 /** A position is the number of entries before it. */
-const placedOf = (owner: Service | ReplicaSet | undefined): PlacedEntry[] =>
-  (owner?.log ?? []).map((entry, before) => ({ entry, node: 0, at: String(before + 1) }))
-
 function tailOf(owner: Service | ReplicaSet | undefined, query: LogTailQuery): LogTail | LogRefusal {
-  const { node = 0, since_ms = -Infinity, after = '0', ...filter } = query
-  const log = placedOf(owner)
+  const { node = 0, after = '0' } = query
+  const count = owner?.log.length ?? 0
   if (node > lastNodeOf(owner)) return { refused: 'node' }
-  if (!/^\d{1,9}$/.test(after) || Number(after) > log.length) return { refused: 'cursor' }
-  const entries = log
-    .slice(Number(after))
-    .filter(({ entry }) => fits(entry, filter))
-    .filter(({ entry }) => Date.parse(entry.timestamp) > since_ms)
-  return { entries, at: String(log.length) }
+  if (!/^\d{1,9}$/.test(after) || Number(after) > count) return { refused: 'cursor' }
+  return { entries: matching(owner, query).filter(({ at }) => Number(at) > Number(after)), at: String(count) }
+}
+
+function matching(owner: Service | ReplicaSet | undefined, query: LogTailQuery | LogQuery): PlacedEntry[] {
+  const { since_ms = -Infinity, until_ms = Infinity }: Partial<LogQuery> = query
+  const accepts = newMatch(query)
+  const placed = (owner?.log ?? []).map((entry, before) => ({ entry, node: 0, at: String(before + 1) }))
+  return placed.filter(({ entry: { timestamp, severity, message: text, ...writer } }) => {
+    const time_ms = Date.parse(timestamp)
+    return time_ms > since_ms && time_ms < until_ms && accepts({ severity, text, writer })
+  })
 }

@@ -4,7 +4,7 @@ import type { ParsedEntry } from './log-entry.ts'
 
 export function newMatch({ search, severities, process_id }: LogFilter) {
   const terms = search.map(foldCase).filter((term) => term !== '')
-  return ({ severity, text, writer }: ParsedEntry): boolean => {
+  return ({ severity, text, writer }: Pick<ParsedEntry, 'severity' | 'text' | 'writer'>): boolean => {
     if (process_id !== undefined && writer.process_id !== process_id) return false
     if (severities.length > 0 && !severities.includes(severity)) return false
     const folded = terms.length > 0 ? foldCase(text) : ''

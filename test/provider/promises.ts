@@ -185,6 +185,12 @@ export function describePromises(name: string, newRegion: () => Promise<Region>)
       const page = await provider.logs.page(service_id, query)
       expect('entries' in page && page.entries.length).toBeGreaterThan(0)
       expect(await provider.logs.page(service_id, { ...query, node: 9 })).toEqual({ refused: 'node' })
+      const [newest] = 'entries' in page ? page.entries : []
+      const { message = '', timestamp = '' } = newest ?? {}
+      const in_capitals = await provider.logs.page(service_id, { ...query, search: [message.toUpperCase()] })
+      expect('entries' in in_capitals && in_capitals.entries).toContainEqual(newest)
+      const before = await provider.logs.page(service_id, { ...query, until_ms: Date.parse(timestamp) })
+      expect('entries' in before && before.entries).not.toContainEqual(newest)
       const { search, severities } = query
       const tail = await provider.logs.tail(service_id, { search, severities })
       expect('entries' in tail && tail.entries.length).toBeGreaterThan(0)
