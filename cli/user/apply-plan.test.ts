@@ -11,6 +11,7 @@ const service = (changes: Partial<Service>): Service => ({
   ...example,
   ha_replicas: { replica_count: 0, sync_replica_count: 0 },
   metadata: { environment: 'DEV' },
+  expires_at: '2030-01-31T12:00:00.000Z',
   resources: [{ id: 'x', spec: { cpu_millis: 500, memory_gbs: 2, max_connections: 100, volume_type: 'local' } }],
   ...changes,
 })
@@ -26,8 +27,9 @@ const kept = {
 }
 const shop = service({ name: 'shop', service_id: 'aaaaaaaaaa', read_replica_sets: [kept] })
 const { connection_pooler: _, ...unpooled } = shop
+const vpc = { name: 'office', cidr: '10.65.0.0/24', region_code: 'local' }
 const linesOf = (wanted: unknown, there: readonly Service[], is_pruned = false) =>
-  planOf(parseWanted(wanted), there, [], is_pruned).map(({ line }) => line)
+  planOf(parseWanted(wanted), there, [vpc], is_pruned).map(({ line }) => line)
 
 test.each([
   ['what is missing is made', { services: [{ name: 'new' }] }, ['+ service new']],
@@ -42,6 +44,24 @@ test.each([
       '~ service shop: 1 replicas, 0 of them synchronous',
       '~ service shop: connection pooler on',
     ],
+  ],
+  [
+    'an end that the file moves is set',
+    { services: [{ name: 'shop', expires_at: '2030-02-01T00:00:00Z' }] },
+    ['~ service shop: it expires at 2030-02-01T00:00:00Z'],
+  ],
+  [
+    'an end in another spelling is the same',
+    { services: [{ name: 'shop', expires_at: '2030-01-31T13:00:00+01:00' }] },
+    [],
+  ],
+  [
+    'what cannot be changed may be named as it is',
+    {
+      services: [{ name: 'shop', region_code: example.region_code }],
+      vpcs: [{ name: 'office', cidr: '10.65.0.0/24' }],
+    },
+    [],
   ],
   [
     'replica sets come after their service, a new one too',
@@ -92,6 +112,9 @@ test.each([
   [{ services: [{ name: 'shop', replica_sets: [{ name: 'kept', node: 1 }] }] }, 'did you mean nodes?'],
   [{ services: [{ name: 'shop', replica_sets: [{ name: 'kept', nodes: 1 }] }] }, 'it has 2 nodes'],
   [{ services: [{ name: 'shop', replica_sets: [{ name: 'more' }] }] }, 'cpu_millis is missing'],
+  [{ services: [{ name: 'shop', region_code: 'moon' }] }, 'which cannot be changed'],
+  [{ vpcs: [{ name: 'office', cidr: '10.66.0.0/24' }] }, 'VPC office: it has 10.65.0.0/24, which cannot be changed'],
+  [{ vpcs: [{ name: 'office', cidr: '10.65.0.0/24', region_code: 'moon' }] }, 'it is in region local'],
   [{ services: [{ name: 'shop', cpu_millis: 3 }] }, 'no such size'],
   [{ services: [{ name: 'shop', cpu_millis: 'shared' }] }, 'no such size'],
 ])('%j is refused: %s', (wanted, message) => {

@@ -75,9 +75,10 @@ function checked(value: unknown, members: readonly string[], what: string): Reco
 export function planOf(
   wanted: Wanted,
   services: readonly Service[],
-  vpcs: readonly { name: string }[],
+  vpcs: readonly Required<WantedVpc>[],
   is_pruned: boolean,
 ): Step[] {
+  for (const vpc of wanted.vpcs) refuseOtherVpc(vpc, vpcs)
   const new_vpcs = wanted.vpcs.filter(({ name }) => !vpcs.some((one) => one.name === name))
   const unwanted = services.filter(
     ({ name, status }) => status !== 'DELETING' && !wanted.services.some((one) => one.name === name),
@@ -93,6 +94,15 @@ export function planOf(
     ...(is_pruned ? unwanted.map(deletionOf) : []),
   ]
 }
+
+function refuseOtherVpc({ name, cidr, region_code }: WantedVpc, vpcs: readonly Required<WantedVpc>[]): void {
+  const vpc = vpcs.find((one) => one.name === name)
+  if (vpc !== undefined && vpc.cidr !== cidr) throw unchangeable(`VPC ${name}: it has ${vpc.cidr}`)
+  if (vpc !== undefined && vpc.region_code !== (region_code ?? vpc.region_code))
+    throw unchangeable(`VPC ${name}: it is in region ${vpc.region_code}`)
+}
+
+const unchangeable = (fact: string) => new UsageError(`${fact}, which cannot be changed; delete it first`)
 
 function stepsFor(wanted: WantedService, services: readonly Service[], is_pruned: boolean): Step[] {
   const { name, replica_sets, ...described } = wanted
@@ -121,8 +131,10 @@ const poolerStep = (service: string, on: boolean): Step => ({
 })
 
 function changesOf(wanted: WantedService, service: Service): Step[] {
-  const { name, ha_replicas, metadata, connection_pooler } = service
+  const { name, ha_replicas, metadata, connection_pooler, region_code } = service
   const steps: Step[] = []
+  if (region_code !== (wanted.region_code ?? region_code))
+    throw unchangeable(`service ${name}: it is in region ${region_code}`)
   const size = parseSize(wanted, 'shared', true)
   const { cpu_millis = 0 } = service.resources[0]?.spec ?? {}
   const is_named = wanted.cpu_millis !== undefined || wanted.memory_gbs !== undefined
@@ -144,6 +156,11 @@ function changesOf(wanted: WantedService, service: Service): Step[] {
     steps.push({ endpoint: 'setHA', service: name, body: { replica_count, sync_replica_count }, line, is_risky: false })
   }
   if (pooler !== (connection_pooler !== undefined)) steps.push(poolerStep(name, pooler))
+  const { expires_at } = wanted
+  if (expires_at !== undefined && Date.parse(expires_at) !== Date.parse(service.expires_at ?? '')) {
+    const line = `~ service ${name}: it expires at ${expires_at}`
+    steps.push({ endpoint: 'setExpiry', service: name, body: { expires_at }, line, is_risky: true })
+  }
   return steps
 }
 
