@@ -157,6 +157,8 @@ async function happens(socket: Duplex, event: 'secureConnect' | 'readable' | 'fi
     const onClose = () => settle(() => reject(new Error('the server closed the connection')))
     socket.on(event, onEvent).on('error', onError).on('close', onClose)
     expiry.addEventListener('abort', onClose)
+    // An abort that came before is not told again.
+    if (expiry.aborted) onClose()
   })
 }
 
