@@ -15,7 +15,10 @@ const again_ms = 2_000
 await start()
 
 async function start(): Promise<void> {
-  const session = await getSession().catch(() => 'unreachable' as const)
+  const asked = getSession().catch(() => 'unreachable' as const)
+  // The code of the page, and what it asks for, is on its way meanwhile: requests wait for the login by themselves.
+  void router.load()
+  const session = await asked
   if (session === undefined) location.replace(loginPath())
   else if (session === 'unreachable') setTimeout(() => location.reload(), again_ms)
   else render()

@@ -1,6 +1,6 @@
 // Entries of a log as rows, of which only those in sight exist. A row opens to the whole text and to who caused it.
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { useEffect, useRef, useState } from 'react'
+import { memo, useCallback, useEffect, useRef, useState } from 'react'
 import type { LogEntry } from '#contract/log.ts'
 import { Button } from '../part/button.tsx'
 import { CopyButton } from '../part/copy.tsx'
@@ -29,7 +29,7 @@ type ListProps = {
 
 export function LogList({ entries, onEnd, onTop, linkTo, sought, asked, ...acts }: ListProps) {
   const list = useRef<HTMLDivElement>(null)
-  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set(sought === undefined ? [] : [sought]))
+  const [opened, toggle] = useOpened(sought)
   const rows = useVirtualizer({
     count: entries.length,
     getScrollElement: () => list.current,
@@ -45,11 +45,6 @@ export function LogList({ entries, onEnd, onTop, linkTo, sought, asked, ...acts 
     if (sought !== undefined && index >= 0) rows.scrollToIndex(index, { align: 'center' })
     // Once: from then on the reader moves.
   }, [])
-  const toggle = (key: string) => {
-    const next = new Set(opened)
-    if (!next.delete(key)) next.add(key)
-    setOpened(next)
-  }
   return (
     <div
       ref={list}
@@ -74,11 +69,11 @@ export function LogList({ entries, onEnd, onTop, linkTo, sought, asked, ...acts 
               style={{ transform: `translateY(${start}px)` }}
             >
               <Entry
-                entry={entry}
-                open={opened.has(String(key))}
-                onToggle={() => toggle(String(key))}
-                link={linkTo(entry)}
                 {...acts}
+                {...{ entry, linkTo }}
+                id={String(key)}
+                open={opened.has(String(key))}
+                onToggle={toggle}
               />
             </div>
           )
@@ -88,18 +83,32 @@ export function LogList({ entries, onEnd, onTop, linkTo, sought, asked, ...acts 
   )
 }
 
+/** The ids of those that are open, and what opens or closes one of them. */
+function useOpened(first: string | undefined): [ReadonlySet<string>, (id: string) => void] {
+  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set(first === undefined ? [] : [first]))
+  const toggle = useCallback((id: string) => {
+    setOpened((before) => {
+      const next = new Set(before)
+      if (!next.delete(id)) next.add(id)
+      return next
+    })
+  }, [])
+  return [opened, toggle]
+}
+
 type EntryProps = {
   entry: LogEntry
-  link: string
+  id: string
   open: boolean
-  onToggle: () => void
-} & Pick<ListProps, 'onAround' | 'onProcess'>
+  onToggle: (id: string) => void
+} & Pick<ListProps, 'linkTo' | 'onAround' | 'onProcess'>
 
-function Entry({ entry, link, open, onToggle, onAround, onProcess }: EntryProps) {
+/** Those that stay in sight while the list is scrolled are not made anew. */
+const Entry = memo(function Entry({ entry, id, open, onToggle, linkTo, onAround, onProcess }: EntryProps) {
   const { timestamp, severity, message, process_id } = entry
   return (
     <>
-      <button type="button" className={css['line']} aria-expanded={open} onClick={onToggle}>
+      <button type="button" className={css['line']} aria-expanded={open} onClick={() => onToggle(id)}>
         <time dateTime={timestamp}>{exact(Date.parse(timestamp))}</time>
         <span className={`${css['severity']} ${css[severity]}`}>{severity}</span>
         <span className={css['message']}>{message.split('\n', 1)[0]}</span>
@@ -111,7 +120,7 @@ function Entry({ entry, link, open, onToggle, onAround, onProcess }: EntryProps)
           <div className={layout['row']}>
             <CopyButton text={`${timestamp} ${severity} ${message}`} label="Copy as text" />
             <CopyButton text={JSON.stringify(entry, null, 2)} label="Copy as JSON" />
-            <CopyButton text={link} label="Copy the link" />
+            <CopyButton text={linkTo(entry)} label="Copy the link" />
             <Button small onPress={() => onAround(timestamp)}>
               All within 2 minutes of it
             </Button>
@@ -125,7 +134,7 @@ function Entry({ entry, link, open, onToggle, onAround, onProcess }: EntryProps)
       )}
     </>
   )
-}
+})
 
 function Writer({ entry: { user, database, application, process_id, state_code, node } }: { entry: LogEntry }) {
   const facts = { user, database, application, pid: process_id, SQLSTATE: state_code, node }

@@ -39,8 +39,8 @@ type Selection<Row> = {
   onChange: (keys: ReadonlySet<string>) => void
 }
 
-/** Of a longer table only the rows in sight exist. */
-const whole_rows_max = 500
+/** Of a longer table only the rows in sight exist: a key in its search is to cost little. */
+const whole_rows_max = 60
 
 const RowsInSight = lazy(async () => ({ default: (await import('./virtual-rows.tsx')).RowsInSight }))
 

@@ -1,0 +1,179 @@
+// Bench: how long a browser works for the console's pages: a key in the search of 1,000 services, a log that is scrolled over all rows that a
+// page keeps, charts that are drawn anew; and how long a page takes until it can be used on a slow machine, against a bare React page with
+// the same two requests in the same run. Needs chromium.
+import type { CDPSession, Page } from 'playwright-core'
+import pg from 'pg'
+import { no_browser, startBrowser, type TestBrowser, type User } from '#test/console/browser.ts'
+import { newLongProject } from '#test/console/long-project.ts'
+import type { ReadyService } from '#test/installation.ts'
+import { startBarePage } from './bare-page.ts'
+import { type Figure, medianOf, printFigures, spread } from './figures.ts'
+import { inPlace } from './place.ts'
+
+const services = 1_000
+const log_entries = 6_000
+/** As many as a page keeps. */
+const log_rows = 5_000
+const key_ms_goal = 50
+const task_ms_goal = 50
+const chart_ms_goal = 100
+/** What the console may take longer than the bare page. */
+const interactive_ms_goal = 300
+const slowed = 4
+
+if (no_browser !== '') throw new Error(`no browser${no_browser}`)
+
+await inPlace(10, async ({ runs }) => {
+  const browser = await startBrowser()
+  try {
+    const user = await browser.newUser('owner')
+    const devtools = await user.context.newCDPSession(user.page)
+    // Processor time: what else the machine does is not counted.
+    await devtools.send('Performance.enable', { timeDomain: 'threadTicks' })
+    const project_id = await newLongProject(browser, user.person.user_id, services)
+    const made = await browser.howdah.createService({ name: 'busy', cpu_millis: 'shared' })
+    const figures = [
+      await searchFigure(user, devtools, project_id),
+      await scrollFigure(browser, user, devtools, made),
+      await chartFigure(browser, user, devtools, made),
+      await interactiveFigure(browser, runs),
+    ]
+    printFigures(`console, ${runs} runs`, figures)
+  } finally {
+    await browser.stop()
+  }
+})
+
+async function searchFigure({ page, open }: User, devtools: CDPSession, project_id: string): Promise<Figure> {
+  await open(`/projects/${project_id}/services`)
+  await page.getByRole('link', { name: 'one-0001', exact: true }).waitFor()
+  await page.getByLabel('Search services').focus()
+  const times: number[] = []
+  for (const key of 'one-0123')
+    times.push(await spentMs(page, devtools, 'ScriptDuration', () => page.keyboard.press(key)))
+  const worst = Math.max(...times)
+  return {
+    what: `script of a key in the search of ${services} services`,
+    ours: spread(times, 'ms'),
+    goal: { text: `each < ${key_ms_goal} ms`, reached: worst < key_ms_goal },
+  }
+}
+
+async function scrollFigure(
+  { howdah }: TestBrowser,
+  { page, open }: User,
+  devtools: CDPSession,
+  made: ReadyService,
+): Promise<Figure> {
+  const login = { user: 'tsdbadmin', database: 'tsdb', password: made.initial_password }
+  const client = new pg.Client({ ...made.endpoint, ...login, ssl: { rejectUnauthorized: false } })
+  await client.connect()
+  await client.query(`do $$ begin for n in 1..${log_entries} loop raise log 'line %', n; end loop; end $$`)
+  await client.end()
+  await open(`/projects/${howdah.project_id}/services/${made.service_id}/logs`)
+  const list = page.getByRole('region', { name: 'Log entries, newest first' })
+  await list.getByRole('button').first().waitFor()
+  const count = async () =>
+    Number(/^(\d+) entries/m.exec((await page.getByRole('status').allTextContents()).join('\n'))?.[1] ?? 0)
+  for (let turn = 0; turn < 60 && (await count()) < log_rows; turn += 1) {
+    await list.evaluate((element) => element.scrollTo(0, element.scrollHeight))
+    await page.waitForTimeout(200)
+  }
+  const times: number[] = []
+  const screens = await list.evaluate((element) => Math.ceil(element.scrollHeight / element.clientHeight))
+  for (let screen = 0; screen < screens; screen += 1) {
+    const step = () => list.evaluate((element) => element.scrollBy(0, -element.clientHeight))
+    times.push(await spentMs(page, devtools, 'TaskDuration', step))
+  }
+  const worst = Math.max(...times)
+  return {
+    what: `all work for a screen of a log of ${await count()} rows, scrolled from end to end`,
+    ours: spread(times, 'ms'),
+    goal: { text: `each < ${task_ms_goal} ms`, reached: worst < task_ms_goal },
+  }
+}
+
+async function chartFigure(
+  { howdah, people }: TestBrowser,
+  { page, open }: User,
+  devtools: CDPSession,
+  { service_id }: ReadyService,
+): Promise<Figure> {
+  await people.db.query(
+    `insert into service_metrics (service_id, bucket_seconds, time, cpu_usage_millicores, memory_usage_bytes,
+       disk_usage_bytes, disk_archive_bytes, connections, transactions_per_second, replication_lag_bytes, cache_hit_ratio)
+     select $1, 60, date_bin('1 minute', now(), 'epoch') - n * interval '1 minute', 300 + 200 * sin(n / 30.0), 5e8 + n * 1e5,
+       1e9 + n * 1e5, 1e8 + n * 1e4, 20 + n % 30, 50 + n % 70, n % 1000, 0.9 + (n % 100) / 1000.0
+     from generate_series(2, 1400) n on conflict do nothing`,
+    [service_id],
+  )
+  await open(`/projects/${howdah.project_id}/services/${service_id}/metrics?range=24h`)
+  const charts = page.locator('canvas')
+  await charts.nth(6).waitFor()
+  await page.waitForTimeout(1_000)
+  const times: number[] = []
+  for (const fn of ['max', 'min', 'avg', 'max', 'min', 'avg']) {
+    const work = async () => {
+      await page.locator('label', { hasText: new RegExp(`^${fn}$`) }).click()
+      await page.waitForTimeout(1_000)
+    }
+    times.push(await spentMs(page, devtools, 'ScriptDuration', work))
+  }
+  return {
+    what: `script of ${await charts.count()} charts of a day that are read and drawn anew`,
+    ours: spread(times, 'ms'),
+    goal: { text: `< ${chart_ms_goal} ms`, reached: medianOf(times) < chart_ms_goal },
+  }
+}
+
+async function interactiveFigure(browser: TestBrowser, runs: number): Promise<Figure> {
+  const { howdah } = browser
+  const bare = await startBarePage(howdah)
+  const [floor, ours]: [number[], number[]] = [[], []]
+  try {
+    for (let run = 0; run < runs; run += 1) {
+      const visitor = await browser.newVisitor()
+      floor.push(await loadMs(visitor.page, bare.url))
+      await visitor.context.close()
+      const user = await browser.newUser('owner')
+      ours.push(await loadMs(user.page, `${browser.url}${howdah.services}`))
+      await user.context.close()
+    }
+  } finally {
+    await bare.close()
+  }
+  const more = medianOf(ours) - medianOf(floor)
+  return {
+    what: `until the services of a project are on screen, the processor slowed ${slowed} times, against a bare React page`,
+    floor: spread(floor, 'ms'),
+    ours: spread(ours, 'ms'),
+    ratio: medianOf(ours) / medianOf(floor),
+    goal: { text: `≤ ${interactive_ms_goal} ms more`, reached: more <= interactive_ms_goal },
+  }
+}
+
+/** From a request for the page until its list is there, in a browser that has seen nothing of it. */
+async function loadMs(page: Page, url: string): Promise<number> {
+  const devtools = await page.context().newCDPSession(page)
+  await devtools.send('Emulation.setCPUThrottlingRate', { rate: slowed })
+  await page.goto(url, { waitUntil: 'commit' })
+  await page.getByRole('link', { name: 'busy' }).waitFor()
+  return page.evaluate(() => performance.now())
+}
+
+/** Processor time of the page, of scripts or of everything, until it was at rest again. */
+async function spentMs(
+  page: Page,
+  devtools: CDPSession,
+  on: 'ScriptDuration' | 'TaskDuration',
+  work: () => Promise<unknown>,
+): Promise<number> {
+  const spent = async () => {
+    const { metrics } = await devtools.send('Performance.getMetrics')
+    return (metrics.find(({ name }) => name === on)?.value ?? 0) * 1000
+  }
+  const before = await spent()
+  await work()
+  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 20))))
+  return (await spent()) - before
+}
