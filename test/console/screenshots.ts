@@ -47,6 +47,7 @@ function panelsOf({ project_id, service_id, vpc_id }: Scene): Shot[] {
       bulk: (page) => page.getByRole('checkbox', { name: 'Choose shop', exact: true }).check(),
       filtered: (page) => page.getByLabel('Search services').fill('nothing like it'),
       delete: fromMenu('Acts on search', 'Delete'),
+      'rename-row': fromMenu('Acts on search', 'Rename'),
     }),
     ...over(`${service}/forks`, {
       look: press('Look first'),
@@ -74,6 +75,7 @@ function panelsOf({ project_id, service_id, vpc_id }: Scene): Shot[] {
         await page.getByRole('alert').waitFor()
       },
     }),
+    ...over(`${service}/connect?via=transaction&as=prisma`, { 'connect-prisma': undefined }),
     ...over(`${service}/metrics`, { 'metrics-table': press('Table') }),
     ...over(`${project}/networks`, { 'create-vpc': press('Create VPC') }),
     ...over(`${project}/networks/${vpc_id}`, { peer: press('Peer with another VPC') }),
