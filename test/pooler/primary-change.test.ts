@@ -3,6 +3,7 @@
 import { expect } from 'vitest'
 import { settle, useWorlds } from '#test/provider/service-fixture.ts'
 import { nodePid } from '#test/provider/standby-fixture.ts'
+import { momentNow, rewindTo, takenAt } from '#test/rewind/rewinding.ts'
 import { until } from '#test/until.ts'
 import { loginThrough, newPooled, poolerPid, poolerTest } from './pooled.ts'
 
@@ -41,3 +42,29 @@ poolerTest(
     await client.end()
   },
 )
+
+poolerTest('clients wait while the service that they use is rewound', async () => {
+  const world = await newWorld()
+  const pooled = await newPooled(world, { snapshots: [{ snapshot_id: 'first', deleted: false }] })
+  const { provider, wanted } = pooled
+  await takenAt(provider, wanted, 'first')
+  const pid = await poolerPid(world, wanted)
+  const client = await loginThrough(pooled, { database: 'tsdb_transaction' })
+  const rows = async () => (await client.query<{ n: number }>('select n from t order by n')).rows.map(({ n }) => n)
+  await client.query('create table t as select 1 as n')
+  const after_1 = await momentNow()
+  await client.query('insert into t values (2)')
+
+  const changed = new AbortController()
+  const asking = (async () => {
+    const seen = new Set<number>()
+    while (!changed.signal.aborted) for (const n of await rows()) seen.add(n)
+    return [...seen]
+  })().catch(String)
+  await rewindTo(provider, wanted, after_1, 'before')
+  changed.abort()
+  expect(await asking).toEqual([1, 2])
+  expect(await rows()).toEqual([1])
+  expect(await poolerPid(world, wanted)).toBe(pid)
+  await client.end()
+})

@@ -3,7 +3,7 @@
 import { readdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { ensureRemoved } from '../host/effect.ts'
-import { ensureGroupRemoved, last_words_ms, newLeftovers } from '../host/leftovers.ts'
+import { ensureGroupRemoved, last_words_ms, newLeftovers, type Spared } from '../host/leftovers.ts'
 import { findLock } from '../host/lock.ts'
 import { groupOf, type Node } from '../host/layout.ts'
 import type { HaHost } from './ha-host.ts'
@@ -20,8 +20,9 @@ export async function ensureNodesStopped(
   host: HaHost,
   primary: Node,
   scope: 'service' | 'set',
+  spared?: Spared,
 ): Promise<string | undefined> {
-  const leftovers = await newLeftovers(host, primary, scope)
+  const leftovers = await newLeftovers(host, primary, scope, spared)
   for (const node of await listNodes(primary)) {
     const waiting_for = await ensureStopped(host.effect, node)
     if (waiting_for !== undefined) return waiting_for

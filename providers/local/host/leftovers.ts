@@ -49,8 +49,11 @@ const sweep_every_ms = 200
 /** Reading a link of /proc takes some 5 µs: so many are read before other work has a turn. */
 const at_a_stretch = 256
 
+/** What goes on: a control group by its name or, where there are none, a process. */
+export type Spared = { group: string; pid: number | undefined }
+
 /** To be made before any process is told to stop: who started whom can only be read while they live. */
-export async function newLeftovers(host: Host, node: Node, scope: Scope): Promise<Leftovers> {
+export async function newLeftovers(host: Host, node: Node, scope: Scope, spared?: Spared): Promise<Leftovers> {
   const whose = `${scope === 'set' ? 'replica set' : 'service'} ${node.service_id}`
   const started: Started = node.owner || host.limits.hierarchy ? new Map() : await listStarted(node)
   const user = scope === 'user' ? node.owner : undefined
@@ -59,7 +62,8 @@ export async function newLeftovers(host: Host, node: Node, scope: Scope): Promis
       const began = performance.now()
       await untilExited([...started.keys()], grace_ms, isThere)
       const left_ms = grace_ms - (performance.now() - began)
-      await endAll(host, () => list(host, node, scope, started), { user, whose, grace_ms: left_ms, isLeft: isThere })
+      const listLeft = () => list(host, node, { scope, started, spared })
+      await endAll(host, listLeft, { user, whose, grace_ms: left_ms, isLeft: isThere })
     },
   }
 }
@@ -143,15 +147,18 @@ export async function killAllOf(owner: Owner): Promise<void> {
   await kill.catch(() => undefined)
 }
 
-async function list(host: Host, node: Node, scope: Scope, started: Started): Promise<Found> {
+type Whose = { scope: Scope; started: Started; spared: Spared | undefined }
+
+async function list(host: Host, node: Node, { scope, started, spared }: Whose): Promise<Found> {
   const { hierarchy } = host.limits
-  const groups = hierarchy ? groupsOf(hierarchy, node.service_id) : []
+  const groups = hierarchy ? groupsOf(hierarchy, node.service_id).filter((group) => group !== spared?.group) : []
   const members = new Set(hierarchy ? groups.flatMap((group) => membersOf(hierarchy, group)) : [])
   // Where there are groups, a process in none of them was not started by us; only a deleted service's user must have none left.
   if (hierarchy && scope !== 'user') return { ours: [...members], others: [], groups }
   const { owner } = node
   if (!owner) return { ours: [...members, ...(await listInPlace(node, started))], others: [], groups }
   const own = ancestors()
+  if (spared?.pid !== undefined) own.add(spared.pid)
   const found: Found = { ours: [...members], others: [], groups }
   for (const process of await listHostProcesses()) {
     const { pid } = process

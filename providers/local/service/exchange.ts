@@ -19,6 +19,7 @@ import { preparedOf, type Node } from '../host/layout.ts'
 import { findEntry, listNames, readBytes, replaceFile } from '../host/tenant-files.ts'
 import { syncOne } from '../host/tree.ts'
 import { pausePooler } from '../pooler/pooler.ts'
+import { findPooler, poolerGroupOf } from '../pooler/process.ts'
 import { readControl } from '../postgres/control-file.ts'
 import { listNodes } from '../postgres/nodes.ts'
 import { findLeader } from '../postgres/primary.ts'
@@ -101,7 +102,7 @@ async function stopAndMove(host: ServiceHost, node: Node, exchange: WantedExchan
   host.watch.forget(node.service_id)
   await host.jobs.end(node.service_id)
   if (postmaster && !is_stopping) await pausePooler(host, node)
-  const stopping = await ensureNodesStopped(host, node, 'service')
+  const stopping = await ensureServersStopped(host, node)
   if (stopping !== undefined) return { ...waitingFor(stopping), stopped: true }
   if (!(await readControl(node.data)).clean) return waitingFor('its server did not stop cleanly and is started again')
   const { kept_as, exchange_id } = exchange
@@ -109,6 +110,12 @@ async function stopAndMove(host: ServiceHost, node: Node, exchange: WantedExchan
   const decided: Exchange = { exchange_id, state: 'moving', left, ...(kept_as !== undefined && { kept_as }) }
   await saveExchange(effect, node, decided)
   return await move(host, node, decided)
+}
+
+/** The pooler goes on, so that its clients wait. */
+async function ensureServersStopped(host: ServiceHost, node: Node): Promise<string | undefined> {
+  const { pid } = await findPooler(node)
+  return await ensureNodesStopped(host, node, 'service', { group: poolerGroupOf(node), pid })
 }
 
 /** A failover may have begun the timeline that the ready data is on. */
@@ -129,7 +136,7 @@ async function leftBy(node: Node, path: Path): Promise<Left[]> {
 /** What is left of a decided exchange, from wherever it was killed. */
 async function move(host: ServiceHost, found: Node, exchange: Exchange): Promise<ObservedExchange> {
   const { effect } = host
-  const stopping = await ensureNodesStopped(host, found, 'service')
+  const stopping = await ensureServersStopped(host, found)
   if (stopping !== undefined) return { ...waitingFor(stopping), stopped: true }
   const node = await ensureNotRelayed(host, found)
   const [, ...others] = await listNodes(node)

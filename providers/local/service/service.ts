@@ -209,7 +209,8 @@ async function ensureServing(host: ServiceHost, node: Node, wanted: WantedServic
     if (relay.waiting_for !== undefined) return { ...setback('not_serving', relay.waiting_for), events }
     await ensureRelayOpen(host, node)
   }
-  await ensureResumed(host, node)
+  // Data that was exchanged may lack the password and the pooler's role: then clients wait until the pooler's turn.
+  if (host.roles_observed.has(node.service_id)) await ensureResumed(host, node)
   host.deaths_told.delete(node.service_id)
   try {
     watch(host, node, wanted, postmaster)
