@@ -3,13 +3,15 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import { expect, onTestFinished, test } from 'vitest'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import type pg from 'pg'
 import type { WantedService } from '#providers/provider.ts'
 import { verifierOf } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'
-import { loginAt, openRig, type Rig } from './rig-region.ts'
+import { loginAt, needsRig, openRig, type Rig } from './rig-region.ts'
 import { newWanted, password, settle } from './wanted.ts'
+
+beforeEach(needsRig)
 
 const rounds = Number(process.env['RIG_ROUNDS'] ?? 3)
 const silent_ms = Number(process.env['RIG_SILENT_SECONDS'] ?? 60) * 1000

@@ -1,15 +1,17 @@
 // A cluster whose processors are all promised: what a service lacks is told, what runs goes on, and a change that cannot be made can be
 // taken back. For the rig only, which has one node.
 import { cpus } from 'node:os'
-import { expect, onTestFinished, test } from 'vitest'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { WantedService } from '#providers/provider.ts'
 import { until } from '#test/until.ts'
-import { openRig, rig_settings } from './rig-region.ts'
+import { needsRig, openRig, rig_settings } from './rig-region.ts'
 import { newWanted, settle } from './wanted.ts'
 
 /** More than half of the node: it has place for one. */
 const large = { cpu_millis: cpus().length * 500, memory_gbs: 1 }
 const whole = { ...large, cpu_millis: cpus().length * 1000 }
+
+beforeEach(needsRig)
 
 test('a replica or a size that no node takes is told, and can be taken back', async () => {
   const { cpu_overcommit: _once, ...settings } = rig_settings

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
+import type { TestContext } from 'vitest'
 import { type Client, openClient } from '#providers/kubernetes/api/client.ts'
 import type { CellSettings } from '#providers/kubernetes/cell.ts'
 import { parseSettings } from '#providers/kubernetes/settings.ts'
@@ -14,9 +15,11 @@ import type { TestInstallation } from '#test/installation.ts'
 import { until } from '#test/until.ts'
 import { newTestId } from './wanted.ts'
 
+const rig_kubeconfig = '/var/lib/howdah-rig/kubeconfig'
+
 /** As rig/up makes it; another cluster is described by the same variables. */
 const members = {
-  kubeconfig: process.env['KUBECONFIG'] ?? '/var/lib/howdah-rig/kubeconfig',
+  kubeconfig: process.env['KUBECONFIG'] ?? rig_kubeconfig,
   host: process.env['RIG_HOST'] ?? '127.0.0.1',
   node_ports: '31000-31199',
   storage_class: process.env['RIG_STORAGE_CLASS'] ?? 'rig-local',
@@ -35,6 +38,11 @@ const members = {
 }
 
 export const rig_settings = parseSettings('rig', members, '/')
+
+/** For what this machine must run itself, or know the nodes of. */
+export function needsRig({ skip }: TestContext): void {
+  skip(members.kubeconfig !== rig_kubeconfig, 'only the cluster of test/kubernetes/rig/up can be treated like this')
+}
 
 /** The same for a server, as its file of regions has it. */
 export const rig_row: RegionRow = { region_code: 'local', provider: 'kubernetes', members, near: '/' }
