@@ -17,6 +17,8 @@ export type Healing = {
 }
 
 type News = { kind: Kind; id: string; provider: Pick<Provider, 'heal'> }
+/** `is_passed`: a pass by the queue has begun since. */
+type Call = News & { is_passed: boolean }
 
 /** A store that answers takes a few milliseconds. */
 const store_patience_ms = 150
@@ -30,39 +32,35 @@ export function newHealing(db: Db, log: Log): Healing {
   const { signal } = closing
   const rest = (ms: number) => pause(ms, false, { signal }).catch(() => false)
   const untold = new Map<string, ObservedEvent[]>()
-  const passed_at = new Map<string, number>()
   /** Ids that are being healed, each with whether it was called out once more meanwhile. */
   const healing = new Map<string, { called_again: boolean }>()
-  const under_way = new Set<Promise<void>>()
+  const under_way = new Map<Call, Promise<unknown>>()
 
   /** Undefined: the store does not answer, or not soon. */
   const answerOf = <T>(query: Promise<T>): Promise<T | undefined> =>
     Promise.race([query.catch(() => undefined), rest(store_patience_ms).then(() => undefined)])
   const isTaken = async ({ kind, id }: News) => (await answerOf(alarm(db, kind, [id]).then(() => true))) === true
 
-  const heal = async ({ provider, id }: News): Promise<number> => {
-    const { events, again_ms } = await healOnce(provider, log, id)
-    untold.set(id, [...(untold.get(id) ?? []), ...events])
-    return again_ms
-  }
   /** Again and again, until the queue has it. */
   const healUntilTaken = async (news: News): Promise<void> => {
+    const { provider, id } = news
     const state = { called_again: false }
-    healing.set(news.id, state)
+    healing.set(id, state)
     do {
-      const again_at = performance.now() + (await heal(news))
+      const { events, again_ms } = await healOnce(provider, log, id)
+      untold.set(id, [...(untold.get(id) ?? []), ...events])
+      const again_at = performance.now() + again_ms
       while (!signal.aborted && !state.called_again && performance.now() < again_at) await rest(heal_again_ms.least)
       state.called_again = false
     } while (!signal.aborted && !(await isTaken(news)))
-    healing.delete(news.id)
+    healing.delete(id)
   }
-  const bring = async (news: News): Promise<void> => {
-    const { kind, id } = news
-    const called_at = performance.now()
+  const bring = async (call: Call): Promise<void> => {
+    const { kind, id } = call
     const known = healing.get(id)
     if (known) known.called_again = true
-    const isOver = () => signal.aborted || (passed_at.get(id) ?? 0) >= called_at
-    if (await isTaken(news)) {
+    const isOver = () => signal.aborted || call.is_passed
+    if (await isTaken(call)) {
       let is_urgent: boolean | undefined
       // Where very many crashed at once their passes wait for each other; only a store that is unreachable since then is no longer waited for.
       do {
@@ -73,14 +71,17 @@ export function newHealing(db: Db, log: Log): Healing {
       if (is_urgent === false) return
     }
     while (!isOver() && healing.size >= at_once_max) await rest(heal_again_ms.least)
-    if (!isOver() && !healing.has(id)) await healUntilTaken(news)
+    if (!isOver() && !healing.has(id)) await healUntilTaken(call)
   }
   return {
     heard(news) {
-      const work = bring(news).finally(() => under_way.delete(work))
-      under_way.add(work)
+      const call = { ...news, is_passed: false }
+      const work = bring(call).finally(() => under_way.delete(call))
+      under_way.set(call, work)
     },
-    passBegins: (id) => void passed_at.set(id, performance.now()),
+    passBegins(id) {
+      for (const call of under_way.keys()) if (call.id === id) call.is_passed = true
+    },
     takeEvents(id) {
       const events = untold.get(id) ?? []
       untold.delete(id)
@@ -88,7 +89,7 @@ export function newHealing(db: Db, log: Log): Healing {
     },
     async close() {
       closing.abort()
-      await Promise.all(under_way)
+      await Promise.all(under_way.values())
     },
   }
 }
