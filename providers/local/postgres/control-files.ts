@@ -88,7 +88,7 @@ async function ensureMade(effect: Effect, folder: string, inside: string, files:
   if (await isWhole(join(folder, inside), files)) return
   // An unfinished folder, after a loss of power.
   await ensureRemoved(effect, 'control files', folder)
-  const aside = await newAside(folder)
+  const aside = newAside(folder)
   try {
     await effect('control files: make')
     for (const path of pathsDownTo(join(aside, inside))) {

@@ -48,7 +48,7 @@ export function newSpares(at_rest: 0 | 1 = 1): Spares {
 
 async function make(effect: Effect, template: string, spare: string, signal: AbortSignal): Promise<void> {
   await removeUnfinished(effect, dirname(template))
-  const aside = await newAside(spare)
+  const aside = newAside(spare)
   try {
     await effect('spare: copy template')
     await copyTree(template, aside, { keep_reserve: true, signal })

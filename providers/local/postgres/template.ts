@@ -9,7 +9,8 @@ import { join } from 'node:path'
 import { listNames, removeEntry } from '../host/tenant-files.ts'
 import { syncTree } from '../host/tree.ts'
 import { ensureFolder, ensureRemoved, type Effect } from '../host/effect.ts'
-import { errorCode, readIfThere, statIfThere } from '../../host/read.ts'
+import { identityOf } from '../../host/process.ts'
+import { errorCode, statIfThere } from '../../host/read.ts'
 import { lookup_sql } from '../../postgres/pooler-lookup.ts'
 import type { PostgresInstallation } from './installation.ts'
 import { unprivileged } from '../../host/user-map.ts'
@@ -38,7 +39,7 @@ export async function ensureTemplate(
   const template = join(templates, nameOf(installation))
   if (await statIfThere(template)) return template
   await removeUnfinished(effect, templates)
-  const aside = await newAside(template)
+  const aside = newAside(template)
   try {
     await build(effect, aside, installation, as_root)
     await effect('template: rename into place')
@@ -65,7 +66,7 @@ export async function removeOldTemplates(
   for (const name of await readdir(templates)) {
     if (name.includes('.making-') || in_use.includes(name.replace(/\.spare(-\d)?$/, ''))) continue
     // By one rename, so that no create takes half of it for a whole.
-    const aside = await newAside(join(templates, name))
+    const aside = newAside(join(templates, name))
     await effect('old template: rename away')
     await rename(join(templates, name), aside).catch((error: unknown) => {
       // Another server was faster.
@@ -76,15 +77,15 @@ export async function removeOldTemplates(
 }
 
 /** Where this process makes what it will rename to the path. */
-export async function newAside(path: string): Promise<string> {
-  return `${path}.making-${process.pid}-${await startOf(process.pid)}-${randomBytes(4).toString('hex')}`
+export function newAside(path: string): string {
+  return `${path}.making-${identityOf(process.pid).replace('/', '-')}-${randomBytes(4).toString('hex')}`
 }
 
 /** What dead processes have begun to make or to remove in this folder. */
 export async function removeUnfinished(effect: Effect, folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const [, pid, start] = /\.making-(\d+)-(\d+)-\w+$/.exec(name) ?? []
-    if (pid === undefined || (await startOf(Number(pid))) === start) continue
+    if (pid === undefined || identityOf(Number(pid)) === `${pid}/${start}`) continue
     await ensureRemoved(effect, 'unfinished template', join(folder, name))
   }
 }
@@ -185,16 +186,6 @@ function runToEnd(program: string, args: readonly string[], input: string, as_ro
     child.stdin.on('error', () => undefined)
     child.stdin.end(input)
   })
-}
-
-/** When a process started, in ticks since boot: with its id, a name that no other process ever has. */
-async function startOf(pid: number): Promise<string | undefined> {
-  const stat = await readIfThere(`/proc/${pid}/stat`)
-  // The second field, the program's name in brackets, may hold anything; the start is the twentieth after it.
-  return stat
-    ?.slice(stat.lastIndexOf(')') + 2)
-    .split(' ')
-    .at(19)
 }
 
 /** One build at a time for each version in this process; a failed build is repeated by the next caller. */
