@@ -15,7 +15,7 @@ import { runSqlTool, sql_tools } from './sql-tools.ts'
 import type { Tool } from './tool.ts'
 
 /** In the order of the list. Never among them: what ends a login, and what answers or sets a secret. */
-export const default_endpoints = [
+const default_endpoints = [
   'listProjects',
   'listServices',
   'getService',

@@ -61,11 +61,7 @@ export async function idNamed(
 }
 
 /** The ids that the words mean, each by those before it; only names cost a request. */
-export async function resolveIds(
-  client: Client,
-  words: ReadonlyMap<PathIdName, string>,
-  things = named_things,
-): Promise<Ids> {
+async function resolveIds(client: Client, words: ReadonlyMap<PathIdName, string>, things = named_things): Promise<Ids> {
   const ids: Record<string, string> = {}
   for (const [name, word] of words) {
     ids[name] = hasIdForm(name, word) ? word : await idNamed(client, name, word, ids, things)

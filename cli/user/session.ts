@@ -88,7 +88,7 @@ export function apiUrlOf(server: string): string {
 type FolderContext = { [name in 'server' | 'project' | 'service']?: string }
 
 /** That of this folder or of the nearest one above. */
-export async function findFolderContext(): Promise<FolderContext | undefined> {
+async function findFolderContext(): Promise<FolderContext | undefined> {
   for (let folder = process.cwd(); ; folder = dirname(folder)) {
     const found = await findJson(join(folder, folder_file))
     if (found !== undefined) {

@@ -5,7 +5,7 @@
 import { closeSync, constants, openSync, readFileSync, readSync, type Stats, statSync } from 'node:fs'
 
 /** For entries in folders of a service's user: a link is not followed, and opening a pipe does not block. */
-export const read_safely = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+const read_safely = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 const text_bytes_max = 1024 ** 2
 const scratch = Buffer.allocUnsafeSlow(16_384)
 

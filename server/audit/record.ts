@@ -25,7 +25,7 @@ export function newAuditRecord(db: Db, log: Log): RecordOutcome {
   }
 }
 
-export function newEntry(outcome: Outcome, caller: Caller): NewAudit {
+function newEntry(outcome: Outcome, caller: Caller): NewAudit {
   const { endpoint, params } = outcome
   const made_id = idIn(outcome.output)
   const last_id = Object.entries(params).at(-1)

@@ -101,7 +101,7 @@ const isRepository = (folder: string): Promise<boolean> =>
     () => false,
   )
 
-export async function readRepositoryId(restic: Restic): Promise<string> {
+async function readRepositoryId(restic: Restic): Promise<string> {
   const config = JSON.parse(await restic(['cat', 'config', '--no-lock'], { timeout_seconds: short_seconds })) as {
     id: string
   } // restic's own form

@@ -50,8 +50,7 @@ export class ResticError extends Error {
   override readonly name = 'ResticError'
 }
 
-export const missing_sentence =
-  'backups need restic, which this host does not have; install it with apt-get install restic'
+const missing_sentence = 'backups need restic, which this host does not have; install it with apt-get install restic'
 
 /** Characters of what restic says that a message repeats. */
 const words_max = 500

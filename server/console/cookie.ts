@@ -12,7 +12,7 @@ const login_seconds = 10 * 60
 const session_seconds = 90 * 24 * 60 * 60
 const value_form = /^[\w-]{43}$/
 const path = '/console'
-export const return_characters_max = 1_500
+const return_characters_max = 1_500
 
 const isSecure = (origin: string) => origin.startsWith('https:')
 const sessionName = (origin: string) => (isSecure(origin) ? '__Secure-howdah_console' : 'howdah_console')

@@ -5,7 +5,7 @@ import { sql } from '../store/sql.ts'
 export type SessionRow = { sealed: Buffer; grant_id: string; user_id: number }
 
 /** A login that is not used for so long ends; its refresh token does too. */
-export const idle_days = 14
+const idle_days = 14
 
 export async function insertSession(db: Sql, session: SessionRow & { id_hash: string }): Promise<void> {
   await db.query(sql`delete from console_sessions where expires_at < now()`)

@@ -56,7 +56,7 @@ export function newTokenVerifier(db: Db): Verifier {
 type Pair = { public_key: string; secret_key: string }
 
 /** `Bearer public.secret`, `Bearer public:secret`, or HTTP Basic with the pair. */
-export function parseCredential(authorization: string): Pair | undefined {
+function parseCredential(authorization: string): Pair | undefined {
   const [, scheme = '', credential = ''] = /^(bearer|basic) +(\S{1,512})$/i.exec(authorization) ?? []
   const text = scheme.toLowerCase() === 'basic' ? Buffer.from(credential, 'base64').toString('latin1') : credential
   const [, public_key, secret_key] = pair_form.exec(text) ?? []

@@ -2,13 +2,13 @@
 // The command line is native, and so are agents: their redirect goes to a port of this machine that is known only when it asks (RFC 8252).
 import type { ClientMetadata } from 'oidc-provider'
 
-export const cli_client_id = 'howdah-cli'
+const cli_client_id = 'howdah-cli'
 export const console_client_id = 'howdah-console'
 /** What an access token is for: all of the API, within the user's roles. */
 export const api_scope = 'api'
 
 /** Programs of agents: their tokens are for one path, which is no part of the API. */
-export const mcp_client_id = 'howdah-mcp'
+const mcp_client_id = 'howdah-mcp'
 export const mcp_path = '/mcp'
 export const mcp_scopes = ['read', 'write']
 export const resourceOf = (origin: string) => origin + mcp_path

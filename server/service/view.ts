@@ -45,7 +45,7 @@ type Restorable = Pick<
 >
 
 /** Pure. */
-export function protectionView(
+function protectionView(
   row: Restorable,
   backed_up: BackedUp | undefined,
   now: Date,

@@ -87,7 +87,7 @@ export async function ensureRelayRemoved(host: HaHost, node: Node): Promise<void
   await ensureHaproxyRemoved(host, node, 'relay')
 }
 
-export function relaySettingsOf({ sockets, listen, target, connections_max, words }: RelaySpec): HaproxySettings {
+function relaySettingsOf({ sockets, listen, target, connections_max, words }: RelaySpec): HaproxySettings {
   const body = [
     section('defaults', connection_defaults),
     section(`listen ${asked_nodes}`, [

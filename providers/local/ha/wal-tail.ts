@@ -78,7 +78,7 @@ export async function ensureTailTaken(effect: Effect, node: Node, what: 'all' | 
 }
 
 /** By which the restore_command of a replica reports that it has read the folder. */
-export const asked_mark = 'asked'
+const asked_mark = 'asked'
 
 async function hasReadTail(effect: Effect, elected: Node): Promise<boolean> {
   const { postmaster } = await findPostmaster(elected)

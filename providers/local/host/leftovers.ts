@@ -75,7 +75,7 @@ export async function ensureGroupRemoved(host: Pick<Host, 'effect' | 'limits'>, 
   await host.limits.remove(group)
 }
 
-export async function ensureGroupEmpty(host: Pick<Host, 'effect' | 'limits'>, group: string, grace_ms: number) {
+async function ensureGroupEmpty(host: Pick<Host, 'effect' | 'limits'>, group: string, grace_ms: number) {
   await endGroup(host, group, { grace_ms, isLeft: isThere })
 }
 

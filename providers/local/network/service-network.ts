@@ -26,7 +26,7 @@ export function networkPrefix(host: NetworkNames, vpc_id: string | undefined): r
  * Adds the address to the VPC. It stays when the service leaves: while no server listens there, callers are refused at
  * once, and the next owner of the address cannot lose it to a late cleanup. A sentence when there is no network.
  */
-export async function ensureAddress(host: NetworkHost, vpc_id: string, address: string): Promise<string | undefined> {
+async function ensureAddress(host: NetworkHost, vpc_id: string, address: string): Promise<string | undefined> {
   const network = await findNetwork(namespaceAt(host, vpc_id))
   const addresses = network?.links.get(bridge)?.addresses
   if (!network || !addresses) return `the network of VPC ${vpc_id} is being made`
