@@ -102,7 +102,7 @@ function refuseOtherVpc({ name, cidr, region_code }: WantedVpc, vpcs: readonly R
     throw unchangeable(`VPC ${name}: it is in region ${vpc.region_code}`)
 }
 
-const unchangeable = (fact: string) => new UsageError(`${fact}, which cannot be changed; delete it first`)
+const unchangeable = (fact: string) => new UsageError(`${fact}, which cannot be changed; correct the file`)
 
 function stepsFor(wanted: WantedService, services: readonly Service[], is_pruned: boolean): Step[] {
   const { name, replica_sets, ...described } = wanted
