@@ -52,7 +52,7 @@ async function buildConsole(): Promise<void> {
 
 /** What the first page needs. Dialogs, the palette and what one page alone needs come later. */
 function isShared(id: string): boolean {
-  if (/uplot|virtual|\/dialog\/|part\/(chart|confirm|dialog)|frame\/(palette|login-ended)/.test(id)) return false
+  if (/uplot|virtual|\/dialog\/|part\/(chart|confirm-dialog|dialog)|frame\/(palette|login-ended)/.test(id)) return false
   return /node_modules|\/contract\/|\/console\/(part|frame)\/|\/console\/[\w-]+\.ts$/.test(id)
 }
 

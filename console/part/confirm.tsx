@@ -1,7 +1,5 @@
-// The one dialog before what cannot be taken back: it says what will be, and for a PROD service it wants the name typed.
-import { useState } from 'react'
-import { Consequences, FormDialog } from './dialog.tsx'
-import { TextField } from './field.tsx'
+// What is asked before what cannot be taken back, in the one dialog for it. Its code comes when it is asked for.
+import { lazy, Suspense } from 'react'
 
 export type Confirmation = {
   title: string
@@ -14,7 +12,7 @@ export type Confirmation = {
   instead?: { label: string; run: () => void } | undefined
 }
 
-type ConfirmProps = {
+export type ConfirmProps = {
   confirmation: Confirmation
   pending: boolean
   error: Error | null
@@ -22,26 +20,12 @@ type ConfirmProps = {
   onClose: () => void
 }
 
-export function Confirm({ confirmation, pending, error, onConfirm, onClose }: ConfirmProps) {
-  const { title, lines, button, danger = true, typed, instead } = confirmation
-  const [text, setText] = useState('')
-  const reason = typed === undefined || text === typed ? undefined : `type ${typed} first`
+const ConfirmDialog = lazy(async () => ({ default: (await import('./confirm-dialog.tsx')).ConfirmDialog }))
+
+export function Confirm(props: ConfirmProps) {
   return (
-    <FormDialog
-      title={title}
-      onClose={onClose}
-      submit={button}
-      kind={danger ? 'danger' : 'primary'}
-      reason={reason}
-      instead={instead}
-      pending={pending}
-      error={error}
-      onSubmit={onConfirm}
-    >
-      <Consequences lines={lines} />
-      {typed !== undefined && (
-        <TextField label={`Type ${typed} to confirm`} value={text} onChange={setText} autoComplete="off" />
-      )}
-    </FormDialog>
+    <Suspense>
+      <ConfirmDialog {...props} />
+    </Suspense>
   )
 }

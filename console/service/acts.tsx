@@ -1,6 +1,6 @@
 // Every act on a service, once: header, menu, table and palette show the same list, with the same reasons.
 import { useNavigate } from '@tanstack/react-router'
-import { type ReactElement, useState } from 'react'
+import { lazy, type ReactElement, Suspense, useState } from 'react'
 import type { Service } from '#contract/service.ts'
 import { useMay } from '../may.ts'
 import { iconTrigger } from '../part/button.tsx'
@@ -10,10 +10,7 @@ import { toast } from '../part/toast.tsx'
 import { paths } from '../paths.ts'
 import { useAct } from '../query.ts'
 import { confirmationOf } from './confirmation.ts'
-import { ForkDialog } from '../forks/fork-dialog.tsx'
-import { PasswordDialog } from './password-dialog.tsx'
 import { beginRename } from './rename.tsx'
-import { ResizeDialog } from './resize-dialog.tsx'
 
 type Simple = 'startService' | 'stopService' | 'deleteService'
 type Opened = Simple | 'resizeService' | 'updatePassword' | 'forkService' | undefined
@@ -66,7 +63,11 @@ export function useServiceActs(service: Service): ServiceActs {
       ],
       [ask('deleteService', 'Delete', true)],
     ],
-    dialog: <ServiceDialog {...{ opened, service, simple }} onOpen={setOpened} />,
+    dialog: (
+      <Suspense>
+        <ServiceDialog {...{ opened, service, simple }} onOpen={setOpened} />
+      </Suspense>
+    ),
   }
 }
 
@@ -109,6 +110,11 @@ function useSimpleActs(service: Service, onDone: () => void): SimpleActs {
       ),
   }
 }
+
+// Their code comes when they are opened.
+const ForkDialog = lazy(async () => ({ default: (await import('../forks/fork-dialog.tsx')).ForkDialog }))
+const PasswordDialog = lazy(async () => ({ default: (await import('./password-dialog.tsx')).PasswordDialog }))
+const ResizeDialog = lazy(async () => ({ default: (await import('./resize-dialog.tsx')).ResizeDialog }))
 
 type DialogProps = { opened: Opened; service: Service; simple: SimpleActs; onOpen: (opened: Opened) => void }
 
