@@ -79,25 +79,26 @@ function NameForm({ name, value, error, onChange, save, close }: FormProps) {
       }}
       onKeyDown={(event) => event.key === 'Escape' && close()}
     >
-      <input
-        autoFocus
-        className={css['input']}
-        aria-label={`Name of ${name}`}
-        aria-invalid={nameProblem(value) === undefined ? undefined : true}
-        autoComplete="off"
-        spellCheck={false}
-        maxLength={name_characters_max}
-        size={Math.max(12, value.length)}
-        value={value}
-        onFocus={(event) => event.target.select()}
-        onChange={(event) => onChange(event.target.value)}
-      />
-      <Button small type="submit" kind="primary" reason={nameProblem(value)}>
-        Save
-      </Button>
-      <Button small onPress={close}>
-        Cancel
-      </Button>
+      <div className={css['line']}>
+        <input
+          autoFocus
+          className={css['input']}
+          aria-label={`Name of ${name}`}
+          aria-invalid={nameProblem(value) === undefined ? undefined : true}
+          autoComplete="off"
+          spellCheck={false}
+          maxLength={name_characters_max}
+          value={value}
+          onFocus={(event) => event.target.select()}
+          onChange={(event) => onChange(event.target.value)}
+        />
+        <Button small type="submit" kind="primary" reason={nameProblem(value)}>
+          Save
+        </Button>
+        <Button small onPress={close}>
+          Cancel
+        </Button>
+      </div>
       <Problem error={error} />
     </form>
   )

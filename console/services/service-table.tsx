@@ -99,12 +99,14 @@ function Name({ branch: { service, prefix } }: { branch: Branch }) {
         </span>
       )}
       {field ?? (
-        <Link ref={link} to={paths.service(project_id, service_id)}>
-          {name}
-        </Link>
+        <>
+          <Link ref={link} to={paths.service(project_id, service_id)}>
+            {name}
+          </Link>
+          <Env environment={metadata.environment} />
+          {forked_from !== undefined && <Tag>fork</Tag>}
+        </>
       )}
-      <Env environment={metadata.environment} />
-      {forked_from !== undefined && <Tag>fork</Tag>}
     </span>
   )
 }
