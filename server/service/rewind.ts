@@ -68,10 +68,13 @@ export function rewindHandlers(
   }
 }
 
-/** No fork is being made of it: a copy of its present might be one of before or of after. */
+/** It has data to exchange, and no fork is being made of it: a copy of its present might be one of before or of after. */
 async function lockForExchange(tx: Sql, { providers }: ServiceContext, at: At): Promise<ServiceRow> {
   const row = await lockService(tx, at)
   requireOffered(getProvider(providers, row.region_code).facts().rewinds)
+  if (row.settled_generation === 0) {
+    throw new Fault('WRONG_STATE', 'the service never had data, and its events say why; delete it and make it anew')
+  }
   const [fork] = await listForksBeingMade(tx, row.service_id)
   if (fork !== undefined) {
     throw new Fault('CONFLICT', `the fork ${fork} is being made from it; try again when that is READY`)

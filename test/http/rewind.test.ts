@@ -107,3 +107,24 @@ test('a fork is reset to its parent, which must be there; a service that is no f
   await howdah.call('DELETE', placeOf(parent.service_id))
   await until(async () => (await howdah.call('POST', `${at}/reset`)).body.message?.includes('is gone;'))
 })
+
+test('a fork that could never be made is neither reset nor rewound, and the answer says what to do', async () => {
+  const parent = await howdah.createService()
+  const fork = (await howdah.call('POST', `${placeOf(parent.service_id)}/forkService`, { fork_strategy: 'NOW' })).body
+  await howdah.untilStatus(fork.service_id ?? '', 'READY')
+  const db = openStoreOf(howdah)
+  for (const [request, body] of [['reset'], ['rewind', { target_time: new Date().toISOString() }]] as const) {
+    // A pass over it may end meanwhile.
+    const refused = await until(async () => {
+      const failed = 'update services set settled_generation = 0, source_failed = true where service_id = $1'
+      await db.query(failed, [fork.service_id])
+      const answer = await howdah.call('POST', `${placeOf(fork.service_id ?? '')}/${request}`, body)
+      return answer.status === 400 && answer
+    })
+    expect(refused.body).toMatchObject({
+      code: 'WRONG_STATE',
+      message: 'the service never had data, and its events say why; delete it and make it anew',
+    })
+  }
+  await db.close()
+})
