@@ -60,12 +60,13 @@ async function act(tx: Sql, { project_id, service_id }: ExpiringRow, now: Date):
   const row = await lockServiceOfProject(tx, project_id, service_id)
   if (row === undefined || row.deleted_at !== null || row.expires_at === null) return
   const step = expiryStep(row, now)
+  const is_protected = isProtected(row)
   const moment = row.expires_at.toISOString()
-  if (step === 'warn') {
+  if (step === 'warn' && !is_protected) {
     const event = `it expires at ${moment}: then it is deleted with all its data; setExpiry changes that`
     await saveChange(tx, row, { expiry_told_at: now, event_kind: 'expiring', event })
   }
-  if (step === 'delete' && isProtected(row)) {
+  if (step === 'delete' && is_protected) {
     const event = `it was to expire at ${moment}; it is protected, so it stays and expires no more`
     await saveChange(tx, row, { expires_at: null, event_kind: 'expired', event })
   } else if (step === 'delete') {

@@ -71,9 +71,19 @@ test('a PROD service is protected until setProtection says otherwise, and a DEV 
 })
 
 test('a protected service does not expire: it is told so, or stays at the moment', async () => {
-  const { service_id } = await howdah.createService({ expires_at: inSeconds(3600) })
+  const [{ service_id }, other] = await Promise.all([
+    howdah.createService({ expires_at: '2030-01-31T12:00:00Z' }),
+    howdah.createService({ expires_at: '2030-01-31T12:00:00Z' }),
+  ])
   await howdah.call('POST', at(service_id, '/setProtection'), { protected: true })
   const db = openStoreOf(howdah)
+  // It is not told that it will be deleted. The one that ends after it is looked at after it.
+  const soon = `update services set expires_at = now() + make_interval(secs => $2) where service_id = $1`
+  await db.query(soon, [service_id, 500])
+  await db.query(soon, [other.service_id, 590])
+  await until(async () => (await lastEvent(other.service_id))?.kind === 'expiring')
+  const told = await howdah.call<{ kind: string }[]>('GET', at(service_id, '/events'))
+  expect(told.body.map(({ kind }) => kind)).not.toContain('expiring')
   await db.query('update services set expires_at = now() where service_id = $1', [service_id])
   await db.close()
   await until(async () => (await lastEvent(service_id))?.kind === 'expired')
