@@ -7,7 +7,7 @@ import type { LocalProvider } from '#providers/local/local.ts'
 import type { ObservedService, WantedService } from '#providers/provider.ts'
 import { ask, newWanted, settle, useWorlds } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'
-import { momentNow, rewindTo, takenAt } from './rewinding.ts'
+import { momentNow, rewindTo, rewound, takenAt } from './rewinding.ts'
 
 const { newWorld } = useWorlds()
 
@@ -36,7 +36,9 @@ test('every moment of a service that was rewound, undone and rewound again can b
   // Undone: the state before, which its snapshot shows.
   const before_1 = await takenAt(provider, wanted, 'before-1')
   expect(await fork(before_1)).toBe('1,2,3')
-  wanted = await rewindTo(provider, wanted, before_1, 'before-2')
+  wanted = rewound(wanted, before_1, 'before-2')
+  // Its WAL ends before the moment, which is the usual end of a state that was left, and no setback.
+  expect(await toldMeanwhile(provider, wanted)).not.toContain('did not start')
   expect(await rows()).toBe('1,2,3')
   const after_5 = await commit(5)
   expect(await Promise.all([fork(after_4), fork(after_2), fork(after_5)])).toEqual(['1,4', '1,2', '1,2,3,5'])
@@ -92,6 +94,17 @@ test('a moment whose WAL is missing is refused, and the service stays as it is',
   expect(told).toEqual(['setback: its data stays as it is: no snapshot of its parent leads to that moment any more'])
   expect(await ask(provider, wanted, 'select n from t')).toBe('1')
 })
+
+/** Settles it. */
+async function toldMeanwhile(provider: LocalProvider, wanted: WantedService): Promise<string> {
+  const told: string[] = []
+  await until(async () => {
+    const { settled, waiting_for, events } = await provider.service.apply(wanted)
+    told.push(waiting_for ?? '', ...events.map(({ message }) => message))
+    return settled
+  })
+  return told.join('\n')
+}
 
 async function untilAbsent(provider: LocalProvider, wanted: WantedService, id: string): Promise<ObservedService> {
   return await until(async () => {

@@ -26,7 +26,10 @@ export type Found = { postmaster: Postmaster | undefined; died: boolean }
 export const still_starting = 'PostgreSQL is starting; it may be recovering from a crash'
 export const still_stopping = 'PostgreSQL is stopping'
 export const killed_at_start = 'PostgreSQL was killed while it started'
+/** Of a replay: no setback, for the parent may have done nothing more before the moment. */
+export const end_of_wal = 'its WAL is replayed to its end, which is before the moment'
 
+const ended_before_target = 'recovery ended before configured recovery target was reached'
 const poll_every_ms = 3
 const start_wait_ms = 6_000
 const stop_wait_ms = 8_000
@@ -76,7 +79,8 @@ export async function startPostmaster(
   if (postmaster) return postmaster
   if (!ended()) return still_starting
   if (child.signalCode === 'SIGKILL') return killed_at_start
-  return `PostgreSQL did not start: ${broken?.message ?? (await startFailure(node, started_at))}`
+  const failure = broken?.message ?? (await startFailure(node, started_at))
+  return failure === ended_before_target ? end_of_wal : `PostgreSQL did not start: ${failure}`
 }
 
 /** The postmaster once it is ready; undefined when it exited, or is not ready within seconds. */

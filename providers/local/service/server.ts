@@ -9,6 +9,7 @@ import type { ServiceHost } from './service-host.ts'
 import { ensurePaused, pausePooler } from '../pooler/pooler.ts'
 import { portIsFree } from '../postgres/port.ts'
 import {
+  end_of_wal,
   ensureReloaded,
   ensureStopped,
   findPostmaster,
@@ -120,5 +121,5 @@ async function startHere(
   }
   if (typeof started !== 'string') return started
   const look_again_seconds = started === killed_at_start ? look_again_when_killed_seconds : undefined
-  return { ...setback('not_serving', started, look_again_seconds), in_progress: begun }
+  return { ...setback('not_serving', started, look_again_seconds), in_progress: begun || started === end_of_wal }
 }
