@@ -91,7 +91,7 @@ type Client = Session['client']
 
 /** With what keeps it, once that is worth a question. */
 async function lineOf(client: Client, place: FollowedPlace, service: Seen, elapsed_ms: number): Promise<string> {
-  if (service === undefined) return `${place.snapshot_id ?? place.service_id}: removed`
+  if (service === undefined) return await removedLineOf(client, place)
   if (!('service_id' in service)) return `snapshot ${service.id}: ${service.status}`
   const line = `${service.name}: ${service.status}`
   const is_new = elapsed_ms < request_seconds * 1000 && service.status !== 'UNSTABLE'
@@ -101,4 +101,14 @@ async function lineOf(client: Client, place: FollowedPlace, service: Seen, elaps
     .catch(() => [])
   const reason = events.find(({ kind }) => ['setback', 'progress', 'unstable'].includes(kind))
   return reason === undefined ? line : `${line}, ${reason.message}`
+}
+
+/** A deleted service may be kept: then with the way back. */
+async function removedLineOf(client: Client, { project_id, service_id, snapshot_id }: FollowedPlace): Promise<string> {
+  const line = `${snapshot_id ?? service_id}: removed`
+  const kept = await client.listDeletedServices({ project_id }).catch(() => [])
+  const { kept_until } = kept.find((one) => one.service_id === service_id && snapshot_id === undefined) ?? {}
+  return kept_until === undefined
+    ? line
+    : `${line}; until ${kept_until} howdah deleted-service restore ${service_id} brings it back`
 }

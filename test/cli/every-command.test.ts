@@ -169,6 +169,8 @@ test.each(rows)('%s: howdah %s', async (name, line, keeps) => {
     return expect(ran).toMatchObject({ code: 3, stderr: expect.stringContaining('no databases') })
   }
   expect(ran, ran.stderr).toMatchObject({ code: 0 })
+  if (name === 'deleteService')
+    expect(ran.stderr).toMatch(/: removed; until .* howdah deleted-service restore \w+ brings/)
   if (keeps !== undefined) kept.set(keeps, ran.stdout.trim())
   if (endpoint.method === 'GET' && !endpoint.path.endsWith('/logs')) {
     const path = endpoint.path.replaceAll(/\{(\w+)\}/g, (_, id: string) => pathIds()[id] ?? '')
