@@ -18,7 +18,7 @@ export const backupInit: OperatorCommand = {
     console.log(`The repository at ${place.target.text} is made. Its recovery key, which is shown only now:\n`)
     console.log(`  ${recovery_key}\n`)
     console.log(
-      `Keep it away from this machine. Backups begin with the next howdah start --backup-to ${place.target.text}`,
+      `Keep it away from this machine. A server that runs with --backup-to ${place.target.text} begins within seconds.`,
     )
   },
 }
