@@ -5,7 +5,9 @@ import type { ClientInput } from '#contract/client.ts'
 import type { Member } from '#contract/member.ts'
 import type { Service } from '#contract/service.ts'
 import type { ActName } from './refetch.ts'
-import type { ServicePage } from './service-list.ts'
+
+/** As the services of a project are kept by their query. `next`: the cursor of the page after it. */
+export type ServicePage = { services: readonly Service[]; next: string | undefined }
 
 type Edit<Data> = (data: Data) => Data
 type Key = readonly unknown[]

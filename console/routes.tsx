@@ -144,7 +144,7 @@ const others = [
   createRoute({
     ...ofProject,
     path: '/audit',
-    component: lazyRouteComponent(() => import('./people/audit.tsx'), 'Audit'),
+    component: lazyRouteComponent(() => import('./people/audit-trail.tsx'), 'Audit'),
   }),
   createRoute({
     ...ofProject,

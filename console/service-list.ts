@@ -3,14 +3,12 @@
 import { infiniteQueryOptions, useInfiniteQuery } from '@tanstack/react-query'
 import { useEffect, useMemo } from 'react'
 import type { Service } from '#contract/service.ts'
+import type { ServicePage } from './guess.ts'
 import { pollInterval } from './polling.ts'
 import { queries, read } from './query.ts'
 
 const services_per_page = 500
 const none: readonly Service[] = []
-
-/** `next`: the cursor of the page after it. */
-export type ServicePage = { services: readonly Service[]; next: string | undefined }
 
 export function servicePages(project_id: string) {
   return infiniteQueryOptions({

@@ -1,8 +1,26 @@
 // The one dialog before what cannot be taken back: it says what will be, and for a PROD service it wants the name typed.
 import { useState } from 'react'
 import { Consequences, FormDialog } from './dialog.tsx'
-import type { ConfirmProps } from './confirm.tsx'
 import { TextField } from './field.tsx'
+
+export type Confirmation = {
+  title: string
+  lines: readonly string[]
+  button: string
+  danger?: boolean
+  /** To be typed before the button works. */
+  typed?: string | undefined
+  /** What may be wiser. */
+  instead?: { label: string; run: () => void } | undefined
+}
+
+export type ConfirmProps = {
+  confirmation: Confirmation
+  pending: boolean
+  error: Error | null
+  onConfirm: () => void
+  onClose: () => void
+}
 
 export function ConfirmDialog({ confirmation, pending, error, onConfirm, onClose }: ConfirmProps) {
   const { title, lines, button, danger = true, typed, instead } = confirmation

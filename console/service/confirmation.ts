@@ -1,7 +1,7 @@
 // Which acts on a service are confirmed, and with which words: one table. Pure. An act that is not in it needs no question; what
 // merely interrupts is asked on PROD only.
 import type { Service } from '#contract/service.ts'
-import type { Confirmation } from '../part/confirm.tsx'
+import type { Confirmation } from '../part/confirm-dialog.tsx'
 import { bytes, count } from '../part/amount.ts'
 
 const interruptions = {
