@@ -84,7 +84,8 @@ export async function ensureForked(
     return failedFor(error.message)
   }
   if (await statIfThere(node.data)) return undefined
-  return progress('the data of its parent is being copied')
+  // Its own in a rewind, and where it comes back from a backup.
+  return progress(`${service_id === node.service_id ? 'its data' : 'the data of its parent'} is being copied`)
 }
 
 const progress = (waiting_for: string): ObservedFork => ({
