@@ -11,11 +11,12 @@ import { LongestFirst } from './test/run/order.ts'
 import { skipped } from './test/run/skipped.ts'
 
 process.env['TEST_SEED'] ??= String(randomInt(1_000_000))
-const left_out = leftOut(process.argv.slice(2))
+const chosen = process.env['TEST_FILES']
+const left_out = chosen === undefined ? leftOut(process.argv.slice(2)) : []
 
 export default defineConfig({
   test: {
-    include: [process.env['TEST_FILES'] ?? '**/*.test.ts'],
+    include: [chosen ?? '**/*.test.ts'],
     exclude: ['node_modules/**', ...left_out],
     pool: 'forks',
     maxWorkers: 4,
