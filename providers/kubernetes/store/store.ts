@@ -2,6 +2,7 @@
 // service has left. Its keys are in a Secret of the cell, and are printed nowhere.
 import { createHash } from 'node:crypto'
 import type { Client } from '../api/client.ts'
+import { NoAnswer } from '../api/errors.ts'
 import type { Thing } from '../api/kinds.ts'
 import type { StoreSettings } from './settings.ts'
 import { escaped, type Keys, signedHeaders } from './signature.ts'
@@ -73,9 +74,12 @@ export function openStore(client: Pick<Client, 'find'>, settings: StoreSettings)
   }
 }
 
+type Secret = { keys: Keys; version: string }
+
 function newSecret(client: Pick<Client, 'find'>, { secret }: StoreSettings) {
-  let last: { read: Promise<{ keys: Keys; version: string }>; at_ms: number } | undefined
-  const read = async () => {
+  let last: { read: Promise<Secret>; at_ms: number } | undefined
+  let known: Secret | undefined
+  const read = async (): Promise<Secret> => {
     const found = await client.find({ kind: 'Secret', ...secret })
     const where = `${secret.namespace}/${secret.name}`
     if (found === undefined)
@@ -83,11 +87,16 @@ function newSecret(client: Pick<Client, 'find'>, { secret }: StoreSettings) {
     const [id, hidden] = [valueIn(found, key_names.id), valueIn(found, key_names.secret)]
     if (id === undefined || hidden === undefined)
       throw new StoreTrouble(`the Secret ${where} must have ${key_names.id} and ${key_names.secret}`)
-    return { keys: { id, secret: hidden }, version: found.metadata.resourceVersion ?? '' }
+    return (known = { keys: { id, secret: hidden }, version: found.metadata.resourceVersion ?? '' })
+  }
+  /** While the cluster does not answer, the keys of before are taken for the present ones. */
+  const orKnown = (error: unknown): Secret => {
+    if (known !== undefined && error instanceof NoAnswer) return known
+    throw error
   }
   return () => {
     if (last !== undefined && performance.now() - last.at_ms < keys_seconds * 1000) return last.read
-    const next = { read: read(), at_ms: performance.now() }
+    const next = { read: read().catch(orKnown), at_ms: performance.now() }
     last = next
     next.read.catch(() => (last = undefined))
     return next.read
