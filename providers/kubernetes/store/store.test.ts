@@ -9,17 +9,16 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-const secretOf = (version: string): Thing => ({
-  metadata: { name: 'keys', resourceVersion: version },
-  // As a Secret has them.
-  ...{ data: { ACCESS_KEY_ID: btoa('id'), ACCESS_SECRET_KEY: btoa('hidden') } },
-})
+function secretOf(version: string): Thing {
+  const data = { ACCESS_KEY_ID: btoa('id'), ACCESS_SECRET_KEY: btoa('hidden') }
+  return Object.assign({ metadata: { name: 'keys', resourceVersion: version } }, { data })
+}
 
 test('keys are read anew after a minute; those before serve while the cluster is silent, and not when their Secret is gone', async () => {
   vi.useFakeTimers({ toFake: ['performance'] })
   let answer = async (): Promise<Thing | undefined> => secretOf('1')
   const members = { path: 's3://bucket/here', endpoint: 'http://127.0.0.1:1', secret: 'system/keys' }
-  const settings = parseStore(members, expect.fail)
+  const settings = parseStore(members, (problem) => expect.fail(problem))
   if (settings === undefined) throw new Error('these are settings')
   const store = openStore({ find: () => answer() }, settings)
   const versionLater = async () => {
