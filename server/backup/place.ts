@@ -15,8 +15,8 @@ export function backupFilesOf(data_dir: string) {
     folder,
     /** Opens the repository; the recovery key does, too. */
     daily_key: join(folder, 'daily.key'),
-    /** Which of the repository's keys that is. */
-    daily_key_id: join(folder, 'daily.key-id'),
+    /** Which of the repository's keys it opens. */
+    daily_key_id: join(folder, 'key-id'),
     repository: join(folder, 'repository.json'),
     state: join(folder, 'state.json'),
     /** Names the process that makes the backups. */

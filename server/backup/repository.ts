@@ -3,7 +3,7 @@
 // 2. The newest run with the tag `owner` names the installation that may write. A restored installation takes over; the lost one, should
 //    it come back, is refused.
 import { randomBytes, randomUUID } from 'node:crypto'
-import { access, chown, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { access, chown, mkdir, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { mayGiveUsers } from '#providers/host/privilege.ts'
 import { readIfThere } from '#providers/host/read.ts'
@@ -16,10 +16,10 @@ import {
   findOwnRepository,
   saveDailyKeyId,
   saveOwnRepository,
-  type BackupFiles,
 } from './place.ts'
+import { addKey } from './key.ts'
 import { type DeadLocks, isLocked, newDeadLocks } from './dead-locks.ts'
-import { listRuns, newRestic, type Restic, ResticError, type Run, type Secrets } from './restic.ts'
+import { listRuns, newRestic, type Restic, ResticError, type Run, type Secrets, withKeyFile } from './restic.ts'
 
 /** What must be known to reach the repository of an installation. */
 export type Place = {
@@ -53,8 +53,7 @@ export const resticOf = ({ data_dir, target, secrets, signal }: Place, files = b
 
 /** Refuses what is not, or no longer, ours. */
 export async function openRepository(place: Place, locks = newDeadLocks()): Promise<Repository> {
-  const files = backupFilesOf(place.data_dir)
-  const own = await findOwnRepository(files)
+  const own = await findOwnRepository(backupFilesOf(place.data_dir))
   const { target } = place
   if (own === undefined) {
     throw new RepositoryRefused(
@@ -69,7 +68,7 @@ export async function openRepository(place: Place, locks = newDeadLocks()): Prom
   }
   // What a killed process of ours has locked stays locked for all others until then.
   await locks.remove(restic)
-  await ensureKeyId(restic, files)
+  await ensureKeyId(place, restic)
   const runs = await listRuns(restic)
   const owner = runs.findLast(({ tags }) => tags.includes('owner'))
   if (owner !== undefined && !owner.tags.includes(`incarnation-${own.incarnation}`)) {
@@ -80,14 +79,34 @@ export async function openRepository(place: Place, locks = newDeadLocks()): Prom
   return { restic, runs }
 }
 
-/** restic is told which key ours is: it would else try those of others first. */
-async function ensureKeyId(restic: Restic, files: BackupFiles): Promise<void> {
-  if ((await readIfThere(files.daily_key_id)) !== undefined) return
-  type Key = { id: string; current: boolean }
-  const keys = JSON.parse(await restic(['key', 'list', '--json'], { timeout_seconds: short_seconds })) as Key[] // restic's own form
-  const own = keys.find(({ current }) => current)
-  if (own !== undefined) await saveDailyKeyId(files, own.id)
+async function ensureKeyId(place: Place, restic: Restic): Promise<void> {
+  const { daily_key_id } = backupFilesOf(place.data_dir)
+  if ((await readIfThere(daily_key_id)) === undefined) await addDailyKey(place, restic)
 }
+
+/** restic: opened by any key. Then it is told which key ours is: it would else try those of others first. */
+async function addDailyKey(place: Place, restic: Restic): Promise<void> {
+  const files = backupFilesOf(place.data_dir)
+  const password = (await readFile(files.daily_key, 'utf8')).trim()
+  const added = await addAnyKey(place, restic, password)
+  const id = added ?? (await listKeys(resticOf(place))).find(({ current }) => current)?.id
+  if (id !== undefined) await saveDailyKeyId(files, id)
+}
+
+/** Where the repository does not take a key from us, restic makes it; its id is not known then. */
+async function addAnyKey(place: Place, restic: Restic, password: string): Promise<string | undefined> {
+  const by_restic = (file: string) =>
+    restic(['key', 'add', '--new-password-file', file], { timeout_seconds: short_seconds })
+  return await addKey(restic, place, password).catch(async () => {
+    await withKeyFile(password, by_restic)
+    return undefined
+  })
+}
+
+type Key = { id: string; current: boolean }
+
+const listKeys = async (restic: Restic) =>
+  JSON.parse(await restic(['key', 'list', '--json'], { timeout_seconds: short_seconds })) as Key[] // restic's own form
 
 /** By a thread: a mounted share that does not answer holds up none but the caller. */
 export async function refuseMissingFolder({ folder }: BackupTarget): Promise<void> {
@@ -130,9 +149,11 @@ export async function initRepository(place: Place): Promise<string> {
     }
     if (!/config file/.test(error.message)) throw error
     await restic(['init'], { timeout_seconds: short_seconds })
+    await replaceFirstKey(place, restic)
   })
+  await ensureKeyId(place, restic)
   const recovery_key = newRecoveryKey()
-  await addKey(restic, files, recovery_key)
+  await addAnyKey(place, restic, recovery_key)
   await claimRepository(place)
   return recovery_key
 }
@@ -158,13 +179,11 @@ async function ensureTargetFolder({ folder }: BackupTarget): Promise<void> {
   if (mayGiveUsers()) await chown(folder, unprivileged.uid, unprivileged.gid)
 }
 
-async function addKey(restic: Restic, { folder }: BackupFiles, key: string): Promise<void> {
-  const file = join(folder, `new-key.${process.pid}`)
-  await writeFile(file, `${key}\n`, { mode: 0o600 })
-  try {
-    await restic(['key', 'add', '--new-password-file', file], { timeout_seconds: short_seconds })
-  } finally {
-    await rm(file, { force: true })
+/** Of a repository that was made now. restic gave it a key with the password for daily use, which takes long to open. */
+async function replaceFirstKey(place: Place, restic: Restic): Promise<void> {
+  await addDailyKey(place, restic)
+  for (const { id, current } of await listKeys(restic)) {
+    if (!current) await restic(['key', 'remove', id], { timeout_seconds: short_seconds })
   }
 }
 
@@ -196,17 +215,12 @@ export async function openToRestore(
 
 /** restic: opened by any key. */
 export async function ensureDailyKeyAdded(place: Place, restic: Restic, is_new = false): Promise<void> {
-  const files = backupFilesOf(place.data_dir)
-  const own = resticOf(place)
   const opens = () =>
-    readRepositoryId(own).then(
+    readRepositoryId(resticOf(place)).then(
       () => true,
       () => false,
     )
-  if (is_new || !(await opens())) {
-    await restic(['key', 'add', '--new-password-file', files.daily_key], { timeout_seconds: short_seconds })
-  }
-  await ensureKeyId(own, files)
+  if (is_new || !(await opens())) await addDailyKey(place, restic)
 }
 
 /** 256 bits, in groups that can be read aloud. */

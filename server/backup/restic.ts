@@ -74,7 +74,7 @@ export function newRestic({ target, cache, key, secrets, signal }: Access): Rest
     const restic = await findProgram('restic')
     if (restic === undefined) throw new ResticError(missing_sentence)
     const gently = ['nice', '-n', `${options.nice ?? (as_root ? 0 : backup_nice)}`]
-    // Else restic tries one key after the other, and each costs as much as all the rest of a short command.
+    // Else restic tries one key after the other, and those that it made itself take long.
     const key_id = 'file' in key && key.id_file !== undefined ? await readIfThere(key.id_file) : undefined
     // Interrupted, restic removes its lock; terminated, it does not.
     const command = ['timeout', '-s', 'INT', '-k', `${kill_after_seconds}`, `${timeout_seconds}`, ...gently, restic]
@@ -108,8 +108,8 @@ export function newRestic({ target, cache, key, secrets, signal }: Access): Rest
     'file' in key ? run(key.file, args, options) : withKeyFile(key.text, (file) => run(file, args, options))
 }
 
-/** restic reads its password from a file; a key that a person typed lies there as long as it runs. */
-async function withKeyFile<T>(key: string, work: (file: string) => Promise<T>): Promise<T> {
+/** restic reads its passwords from files: a key that is in none is written to one for as long as restic runs. */
+export async function withKeyFile<T>(key: string, work: (file: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'howdah-key-'))
   try {
     const file = join(folder, 'key')

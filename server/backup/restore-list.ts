@@ -85,7 +85,8 @@ async function withRepository<T>(
   await refuseMissingFolder(from)
   const { aws_access_key_id, aws_secret_access_key } = config
   const secrets = { aws_access_key_id, aws_secret_access_key }
-  const key = recovery_key === undefined ? { file: backupFilesOf(config.data_dir).daily_key } : { text: recovery_key }
+  const { daily_key: file, daily_key_id: id_file } = backupFilesOf(config.data_dir)
+  const key = recovery_key === undefined ? { file, id_file } : { text: recovery_key }
   const cache = await mkdtemp(join(tmpdir(), 'howdah-restic-'))
   try {
     const restic = newRestic({ target: from, secrets, cache, key })

@@ -3,16 +3,17 @@ import { createServer, request, type IncomingMessage, type Server, type ServerRe
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 
-export type Trouble = { errors?: readonly number[]; slow_ms?: number }
+/** serves: no other clients than these, by the name of their program. */
+export type Trouble = { errors?: readonly number[]; slow_ms?: number; serves?: RegExp }
 
 export function newProxy(port: number, upstream: string) {
   let trouble: Trouble = {}
   let answered = 0
   let server: Server | undefined
   const answer = async (asked: IncomingMessage, response: ServerResponse) => {
-    const { errors = [], slow_ms = 0 } = trouble
+    const { errors = [], slow_ms = 0, serves = /./ } = trouble
     answered += 1
-    const error = errors[answered % errors.length]
+    const error = serves.test(asked.headers['user-agent'] ?? '-') ? errors[answered % errors.length] : 403
     if (error !== undefined) {
       asked.resume()
       response.writeHead(error).end()

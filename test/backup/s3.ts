@@ -18,7 +18,8 @@ export const why_no_s3 = lacks && ` (skipped: ${lacks})`
 
 export const secrets = { aws_access_key_id: 'howdah', aws_secret_access_key: 'a-secret-of-a-test' }
 
-export const s3TargetAt = (url: string) => parseBackupTarget(`s3://backups/here?endpoint=${url}`) ?? expect.fail()
+export const s3TargetAt = (url: string, prefix = 'here') =>
+  parseBackupTarget(`s3://backups/${prefix}?endpoint=${url}`) ?? expect.fail()
 
 /** Started again, it has what it had. */
 export function newS3() {
