@@ -52,11 +52,12 @@ function authenticatorOf(message: Buffer, { k, r, nonce }: PolyKey): Buffer {
   }
   const cipher = createCipheriv('aes-128-ecb', k, null).setAutoPadding(false)
   const total = BigInt.asUintN(128, sum + numberOf(cipher.update(nonce)))
-  return Buffer.from(total.toString(16).padStart(32, '0'), 'hex').reverse()
+  return reversed(Buffer.from(total.toString(16).padStart(32, '0'), 'hex'))
 }
 
 /** Little-endian. */
-const numberOf = (bytes: Buffer) => BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`)
+const numberOf = (bytes: Buffer) => BigInt(`0x${reversed(bytes).toString('hex')}`)
+const reversed = (bytes: Buffer) => Buffer.from(bytes.toReversed())
 
 /** Whole when it has its name, and of the user which restic has. */
 async function putIntoFolder(folder: string, id: string, text: string): Promise<void> {
