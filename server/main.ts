@@ -127,8 +127,8 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
   const sampler = startSampler({ db, log, providers, interval_ms: options.sample_interval_ms })
   opened.defer(() => within(shutdown_grace_seconds, sampler.stop(), log, 'some services are still being measured'))
 
-  const backups = openBackups({ config, installation, db, providers, log }, opened)
   const [settled, snapshot_policy] = [newSettled(db), config.snapshots]
+  const backups = openBackups({ config, installation, db, providers, log, settled }, opened)
   const around = { db, log, providers, sampler, healing, secret, settled, snapshot_policy }
   const undelete_seconds = config.undelete
   const context = { ...around, undelete_seconds, backedUp: (service_id: string) => backups.of(service_id) }

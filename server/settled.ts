@@ -26,6 +26,9 @@ export type Settled = {
 type Watching = { id: string; poll: () => void }
 type Waiting = Watching & { giveUp: () => void }
 
+/** Of no subject: a drill was asked for. */
+export const drill_requested = 'drill_requested'
+
 export async function announceSettled(tx: Sql, id: string): Promise<void> {
   await tx.query(sql`select pg_notify('settled', ${id})`)
 }

@@ -5,6 +5,7 @@ import { insertEvent } from '../event.ts'
 import type { Installation } from '../installation.ts'
 import type { Log } from '../log.ts'
 import type { Regions } from '../regions.ts'
+import type { Settled } from '../settled.ts'
 import type { Db } from '../store/db.ts'
 import { backupFilesOf, type BackupState, type Protection } from './place.ts'
 import { type Fetch, startDrills } from './drills.ts'
@@ -18,6 +19,7 @@ type Parts = {
   db: Db
   providers: Regions
   log: Log
+  settled: Settled
 }
 
 export type BackupsKnown = {
@@ -32,9 +34,9 @@ export type BackupsKnown = {
 const reread_ms = 1_000
 
 export function openBackups(parts: Parts, opened: AsyncDisposableStack): BackupsKnown {
-  const { config, installation, db, providers, log } = parts
+  const { config, installation, db, providers, log, settled } = parts
   const drillWith = (fetch?: Fetch) => {
-    const drills = startDrills({ db, regions: providers, log, fetch })
+    const drills = startDrills({ db, regions: providers, log, settled, fetch })
     opened.defer(() => drills.close())
   }
   if (config.backup_to === undefined) {

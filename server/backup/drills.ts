@@ -6,6 +6,7 @@ import type { Backup, FetchedService } from '#providers/provider.ts'
 import { insertEvent } from '../event.ts'
 import type { Log } from '../log.ts'
 import type { Regions } from '../regions.ts'
+import { drill_requested, type Settled } from '../settled.ts'
 import type { Db } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 
@@ -16,7 +17,7 @@ type FetchWanted = { service_id: string; since: Date; signal: AbortSignal; backu
 export type Fetched = FetchedService & { remove(): Promise<void> }
 
 /** fetch: absent without a repository. */
-type Parts = { db: Db; regions: Regions; log: Log; fetch?: Fetch | undefined }
+type Parts = { db: Db; regions: Regions; log: Log; settled: Settled; fetch?: Fetch | undefined }
 
 const poll_ms = 2_000
 /** How long what is at rest has no checksum. */
@@ -30,20 +31,25 @@ const renew_ms = 5_000
 export function startDrills(parts: Parts): { close(): Promise<void> } {
   const end = new AbortController()
   const { signal } = end
-  const walk = async (every_ms: number, step: () => Promise<void>, failed: string) => {
-    while (await pause(every_ms, true, { signal, ref: false }).catch(() => false)) {
-      await step().catch((error: unknown) => parts.log.warn({ err: error }, failed))
-    }
+  const walk = async (every_ms: number, step: () => Promise<void>) => {
+    while (await pause(every_ms, true, { signal, ref: false }).catch(() => false)) await step()
+  }
+  const warn = (failed: string) => (error: unknown) => parts.log.warn({ err: error }, failed)
+  let last = Promise.resolve()
+  const drill = () => {
+    last = last.then(() => drillNext(parts, signal)).catch(warn('a drill could not be made'))
+    return last
   }
   const note = async () => {
     for (const { backup } of parts.regions.values()) await backup?.noteChecksums(signal)
   }
-  const walking = [walk(poll_ms, () => drillNext(parts, signal), 'a drill could not be made')]
-  walking.push(walk(note_ms, note, 'checksums could not be noted'))
+  const walking = [walk(poll_ms, drill), walk(note_ms, () => note().catch(warn('checksums could not be noted')))]
+  const unwatch = parts.settled.watch(drill_requested, () => void drill())
   return {
     close: async () => {
+      unwatch()
       end.abort()
-      await Promise.all(walking)
+      await Promise.all([...walking, last])
     },
   }
 }
@@ -51,6 +57,7 @@ export function startDrills(parts: Parts): { close(): Promise<void> } {
 type Claimed = { service_id: string; region_code: string; drill_error: string | null; began: string }
 
 async function drillNext({ db, regions, log, fetch }: Parts, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return
   const drillable = [...regions].flatMap(([region_code, { backup }]) => (backup ? [region_code] : []))
   const claimed = await claim(db, drillable)
   if (claimed === undefined) return

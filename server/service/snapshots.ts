@@ -5,6 +5,7 @@ import type { snapshot_endpoints } from '#contract/snapshot.ts'
 import type { Handlers } from '../http/handler.ts'
 import { newId } from '../id.ts'
 import { getProvider, type Regions, requireOffered } from '../regions.ts'
+import { announceSettled, drill_requested } from '../settled.ts'
 import { type At, changeService, getService, lockService, saveChange } from './change.ts'
 import type { ServiceContext } from './context.ts'
 import { listServices, saveDrillRequested, type ServiceRow } from './store.ts'
@@ -53,6 +54,7 @@ export function snapshotHandlers(context: ServiceContext): Pick<Handlers, keyof 
           throw new Fault('INVALID_REQUEST', `region ${service.region_code} tries out its backups by itself`)
         }
         await saveDrillRequested(tx, service.service_id)
+        await announceSettled(tx, drill_requested)
         await saveChange(tx, service, { event: 'restore drill requested' })
         return { message: 'the drill begins within seconds; protection of the service has its result' }
       }),

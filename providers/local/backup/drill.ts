@@ -23,6 +23,7 @@ import { findPostmaster } from '../postgres/process.ts'
 import { identOf } from '../postgres/settings.ts'
 import { fatalOfOutput } from '../postgres/start-log.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
+import type { ClusterCopy } from '../snapshot/cluster-copy.ts'
 import { copyData } from '../snapshot/fetched-data.ts'
 import { findWay, listComplete, readSnapshot } from '../snapshot/snapshot.ts'
 import { stagedIn } from '../wal/staged-wal.ts'
@@ -70,30 +71,34 @@ export async function drillService(
 
 type Drilling = DrillOptions & { staged: Staged }
 
-async function tryOut(
-  host: DrillHost,
-  own: Node,
-  node: Node,
-  { staged, signal, fetch }: Drilling,
-): Promise<string | undefined> {
+async function tryOut(host: DrillHost, own: Node, node: Node, drilling: Drilling): Promise<string | undefined> {
   const { leadsOn } = await findWay(own)
   const snapshot = (await listComplete(own)).findLast(leadsOn)
   if (snapshot === undefined) return 'it has no snapshot from which it could be restored'
   const since = new Date()
-  await stageService(host, own, staged)
-  const snapshot_folder = join(own.snapshots, snapshot.snapshot_id)
-  // Both take long. What is damaged here is told, whatever the copy elsewhere gives.
-  const [compared, fetching] = await Promise.allSettled([
-    compareAll(own, { ...snapshot, folder: snapshot_folder, signal }),
-    fetch?.(since),
+  await stageService(host, own, drilling.staged)
+  const of_snapshot = { ...snapshot, folder: join(own.snapshots, snapshot.snapshot_id) }
+  // Both take long. What is damaged here is told, whatever became of the node.
+  const [compared, lived] = await Promise.allSettled([
+    compareAll(own, { ...of_snapshot, signal: drilling.signal }),
+    bringToLife(host, { own, node, snapshot: of_snapshot, since }, drilling),
   ])
-  const damage = valueOf(compared)
-  if (damage !== undefined) return damage
+  return valueOf(compared) ?? valueOf(lived)
+}
+
+type Life = { own: Node; node: Node; snapshot: ClusterCopy & { folder: string }; since: Date }
+
+/** From the copy elsewhere, where there is one: as it is when all that was committed before `since` has reached it. */
+async function bringToLife(
+  host: DrillHost,
+  { own, node, snapshot, since }: Life,
+  { signal, fetch }: Drilling,
+): Promise<string | undefined> {
+  const fetched = await fetch?.(since)
   signal.throwIfAborted()
-  const fetched = valueOf(fetching)
   const where = fetched === undefined ? '' : ' in the backup'
   const wal_folder = fetched?.wal_folder ?? own.backup
-  const folder = fetched?.snapshot_folder ?? snapshot_folder
+  const folder = fetched?.snapshot_folder ?? snapshot.folder
   const facts = fetched === undefined ? snapshot : await readSnapshot(folder)
   if (facts === undefined) return `the snapshot ${fetched?.snapshot_id}${where} is not whole`
   await ensureHome(host.effect, node)
