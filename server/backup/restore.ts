@@ -211,7 +211,7 @@ async function ensureLoaded(db: Db, copy: string, folder: string, is_external: b
 
 /**
  * Snapshots that were not fetched are gone, and so are services without one: else an empty database would take their place. What a rewind,
- * a reset or a switchover did is in the data: none of them is done again.
+ * a reset or a switchover did is in the data: none of them is done again, or undone.
  */
 async function keepOnly(db: Db, restored: readonly Restored[], moment: string): Promise<void> {
   const service_ids = restored.map(({ service_id }) => service_id)
@@ -219,6 +219,7 @@ async function keepOnly(db: Db, restored: readonly Restored[], moment: string): 
   await db.transaction(async (tx) => {
     await tx.query(sql`delete from snapshots where not (snapshot_id = any (${snapshot_ids}))`)
     await tx.query(sql`update services set exchange = null, switchovers = 0`)
+    await tx.query(sql`update snapshots set kind = 'scheduled' where kind = 'rewind'`)
     await tx.query(sql`update services set deleted_at = now(), kept_until = null, generation = generation + 1
       where not (service_id = any (${service_ids})) and (deleted_at is null or kept_until is not null)`)
     for (const { service_id, snapshot_id, taken_at } of restored) {

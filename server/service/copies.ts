@@ -29,7 +29,7 @@ export async function saveSourceFailed(tx: Sql, service_id: string): Promise<voi
   await tx.query(sql`update services set source_failed = true where service_id = ${service_id}`)
 }
 
-/** Its data stays as it is, and there is nothing to undo: the snapshot that was to keep the state before goes. */
+/** Its data stays as it is, and the exchange is not undone: the snapshot that was to keep the state before goes. */
 export async function saveExchangeRefused(tx: Sql, service_id: string): Promise<void> {
   await tx.query(sql`
     update snapshots set deleted_at = now() from services

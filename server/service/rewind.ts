@@ -37,7 +37,7 @@ export function rewindHandlers(
       db.transaction(async (tx) => {
         const row = await lockForExchange(tx, context, params)
         const kept = (await listSnapshots(tx, row.service_id)).find(
-          ({ snapshot_id, deleted_at }) => snapshot_id === row.exchange?.kept_as && deleted_at === null,
+          ({ kind, deleted_at }) => kind === 'rewind' && deleted_at === null,
         )
         if (kept === undefined) {
           throw new Fault('CONFLICT', 'there is no rewind to undo, or the snapshot of the state before it was deleted')

@@ -65,20 +65,41 @@ test('a rewind that cannot be made leaves the service as it is, and nothing to u
   const { service_id } = await howdah.createService()
   const at = placeOf(service_id)
   await until(async () => (await completeOf(at)).length > 0)
-  // The store says more than the region has.
-  const db = openStoreOf(howdah)
-  const accepted = async () => {
-    const early = [service_id, '2020-01-01T00:00:00Z']
-    await db.query('update snapshots set taken_at = $2 where service_id = $1', early)
-    await db.query('update services set restorable_from = $2 where service_id = $1', early)
-    return (await howdah.call('POST', `${at}/rewind`, { target_time: '2021-01-01T00:00:00Z' })).status === 202
-  }
-  await until(accepted)
-  await db.close()
-  await howdah.untilStatus(service_id, 'READY')
+  await rewindInVain(service_id)
   expect(await eventsOf(at)).toContain('setback: its data stays as it is: no snapshot leads to that moment any more')
   await until(async () => (await howdah.call('POST', `${at}/undoRewind`)).status === 409)
 })
+
+test('a rewind that cannot be made leaves the one before it to be undone', async () => {
+  const { service_id } = await howdah.createService()
+  const at = placeOf(service_id)
+  const stateBefore = async () => (await completeOf(at)).find(({ kind }) => kind === 'rewind')
+  const [first] = await until(async () => {
+    const found = await completeOf(at)
+    return found.length > 0 && found
+  })
+  await howdah.call('POST', `${at}/rewind`, { target_time: first?.taken })
+  await howdah.untilStatus(service_id, 'READY')
+  const before = await until(stateBefore)
+  await rewindInVain(service_id)
+  await until(async () => (await howdah.call('POST', `${at}/undoRewind`)).status === 202)
+  await howdah.untilStatus(service_id, 'READY')
+  expect(await eventsOf(at)).toContain(`requested: undoing of the rewind requested, back to ${before.taken}`)
+})
+
+/** The store says of its first snapshot that it is older than it is in the region. */
+async function rewindInVain(service_id: string): Promise<void> {
+  const db = openStoreOf(howdah)
+  const early = [service_id, '2020-01-01T00:00:00Z']
+  await until(async () => {
+    await db.query(`update snapshots set taken_at = $2 where service_id = $1 and kind = 'initial'`, early)
+    await db.query('update services set restorable_from = $2 where service_id = $1', early)
+    const late = { target_time: '2021-01-01T00:00:00Z' }
+    return (await howdah.call('POST', `${placeOf(service_id)}/rewind`, late)).status === 202
+  })
+  await db.close()
+  await howdah.untilStatus(service_id, 'READY')
+}
 
 test('a fork is reset to its parent, which must be there; a service that is no fork is not', async () => {
   const parent = await howdah.createService()
