@@ -35,25 +35,15 @@ export function expiryHandlers(context: ServiceContext, viewOf: ServiceView): Pi
 /** And deleted services that were kept long enough: from then on they are removed, whatever comes. */
 export function startExpiry({ db, log }: { db: Db; log: Log }): Promise<Patrol> {
   return startPatrol(async () => {
-    await actOnExpiring(db, log)
-    for (const row of await listKeptLongEnough(db)) await db.transaction((tx) => endKeeping(tx, row))
-  }, log)
-}
-
-async function endKeeping(tx: Sql, { project_id, service_id }: Pick<ExpiringRow, 'project_id' | 'service_id'>) {
-  const row = await lockDeletedService(tx, project_id, service_id)
-  if (row === undefined || row.kept_until === null || row.kept_until > new Date()) return
-  await saveChange(tx, row, { ...purgeChange(row), event: 'it was kept long enough', event_kind: 'expired' })
-}
-
-async function actOnExpiring(db: Db, log: Log): Promise<void> {
-  const now = new Date()
-  const rows = await listExpiring(db, new Date(now.getTime() + first_warning_ms))
-  for (const row of rows.filter((one) => expiryStep(one, now) !== undefined)) {
     // A failure keeps no other service from its end.
-    const failed = (error: unknown) => log.warn({ err: error, service_id: row.service_id }, 'an expiry failed')
-    await db.transaction((tx) => act(tx, row, now)).catch(failed)
-  }
+    const attempt = async ({ service_id }: { service_id: string }, work: (tx: Sql) => Promise<void>) =>
+      db.transaction(work).catch((error: unknown) => log.warn({ err: error, service_id }, 'an expiry failed'))
+    const now = new Date()
+    const expiring = await listExpiring(db, new Date(now.getTime() + first_warning_ms))
+    for (const row of expiring.filter((one) => expiryStep(one, now) !== undefined))
+      await attempt(row, (tx) => act(tx, row, now))
+    for (const row of await listKeptLongEnough(db)) await attempt(row, (tx) => endKeeping(tx, row))
+  }, log)
 }
 
 async function act(tx: Sql, { project_id, service_id }: ExpiringRow, now: Date): Promise<void> {
@@ -74,4 +64,10 @@ async function act(tx: Sql, { project_id, service_id }: ExpiringRow, now: Date):
     // Not kept: its end was known before, and what is made to end, such as a preview, is many.
     await saveChange(tx, row, { ...deletionChange(row, now, 0), event_kind: 'expired', event })
   }
+}
+
+async function endKeeping(tx: Sql, { project_id, service_id }: Pick<ExpiringRow, 'project_id' | 'service_id'>) {
+  const row = await lockDeletedService(tx, project_id, service_id)
+  if (row === undefined || row.kept_until === null || row.kept_until > new Date()) return
+  await saveChange(tx, row, { ...purgeChange(row), event: 'it was kept long enough', event_kind: 'expired' })
 }

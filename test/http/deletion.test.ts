@@ -171,6 +171,24 @@ test('what is purged, what was kept long enough, and what never served is remove
   expect(await deletedIds()).not.toContain(never.service_id)
 })
 
+test('a service that the store does not let go keeps no other from being removed', async () => {
+  const [held, old] = [await howdah.createService(), await howdah.createService()]
+  for (const { service_id } of [held, old]) await deleteService(service_id)
+  const db = openStoreOf(howdah)
+  await db.query(`
+    create function refuse() returns trigger language plpgsql as $$ begin raise 'held by a test'; end $$;
+    create trigger held before update on services for each row
+      when (old.service_id = '${held.service_id}' and new.kept_until is null) execute function refuse()`)
+  // The one that is held comes first.
+  const kept_until = `update services set kept_until = now() - make_interval(secs => $2) where service_id = $1`
+  await db.query(kept_until, [held.service_id, 60])
+  await db.query(kept_until, [old.service_id, 1])
+  await until(async () => !(await isInStore(old.service_id)))
+  expect(await isInStore(held.service_id)).toBe(true)
+  await db.query('drop function refuse cascade')
+  await db.close()
+})
+
 test('a VPC can be deleted under a deleted service, which comes back outside of it', async (context) => {
   await needs(context, howdah, 'vpcs')
   const vpcs = `/projects/${howdah.project_id}/vpcs`
