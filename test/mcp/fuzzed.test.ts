@@ -1,7 +1,11 @@
 // Arguments that no agent should send, to every tool, also to those that change something: each call is answered in words that an agent can act
-// on. The seed is fixed: a run can be repeated.
+// on. The seed is fixed: a run can be repeated. And lines on stdin that are no messages.
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { startInRegion } from '#test/http/region.ts'
 import type { TestInstallation } from '#test/installation.ts'
 
@@ -123,4 +127,25 @@ test.each<[string, unknown]>([
   expect(status).toBeLessThan(500)
   expect(answer.error?.message ?? answer.result?.content?.[0]?.text).toMatch(/\S/)
   expect(answer.result?.isError ?? answer.error !== undefined).toBe(true)
+})
+
+test('a line on stdin that is no message is answered, and the next one is served', async () => {
+  const home = newDataDir()
+  onTestFinished(() => removeDataDir(home))
+  const env = { HOME: home, HOWDAH_SERVER: howdah.server.public_url, HOWDAH_TOKEN: howdah.token }
+  const main = join(import.meta.dirname, '../../cli/main.ts')
+  const child = spawn(process.execPath, [main, 'mcp'], { env, stdio: ['pipe', 'pipe', 'inherit'] })
+  onTestFinished(() => void child.kill())
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const answerTo = async (line: string) => {
+    child.stdin.write(`${line}\n`)
+    return JSON.parse(String((await lines.next()).value)) as unknown
+  }
+  expect(await answerTo('no JSON')).toMatchObject({ jsonrpc: '2.0', id: null, error: { code: -32_700 } })
+  expect(await answerTo('{"of": "another protocol"}')).toMatchObject({ id: null, error: { code: -32_600 } })
+  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
+  const hello = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })
+  expect(await answerTo(`\r\n${hello}`)).toMatchObject({ id: 1, result: { serverInfo: { name: 'howdah' } } })
+  child.stdin.end()
+  expect(await lines.next()).toMatchObject({ done: true })
 })
