@@ -6,7 +6,7 @@ import { eventsOf, measureAgainInMs, type QuotaState, quotaBytesOf, quotaStateOf
 /** Tests count in thousandths of it. */
 const unit_bytes = 10 * 1024 ** 2
 const quota_bytes = 1000 * unit_bytes
-const at = (ms: number) => ({ ms })
+const at = (ms: number) => ({ ms, date: new Date(ms) })
 
 /** Each measure after the other, a second apart: `data/archive`. */
 function after(...measures: string[]): QuotaState {

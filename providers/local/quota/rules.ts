@@ -55,13 +55,11 @@ export function quotaBytesOf(size: Size, gbs_per_memory_gb: number): number | un
   return gbs === undefined ? undefined : Math.round(gbs * gib)
 }
 
+/** `ms`: of a clock that is never set, so that a service is shut no longer than it should be. */
+type Now = { ms: number; date: Date }
+
 /** `before`: undefined at the first measure of a service. */
-export function quotaStateOf(
-  before: QuotaState | undefined,
-  used: Used,
-  quota_bytes: number,
-  now: { ms: number },
-): QuotaState {
+export function quotaStateOf(before: QuotaState | undefined, used: Used, quota_bytes: number, now: Now): QuotaState {
   const { data, total, share, insisting } = sharesOf(used, quota_bytes)
   const was = before?.level ?? 'within'
   const was_full = was === 'full' || was === 'shut'
@@ -69,7 +67,7 @@ export function quotaStateOf(
   const presses = total >= (before?.presses ? pressing.end : pressing.begin) && total - data >= archive_share_min
   const state = { used, presses, ...shutOf(before, is_full, insisting, { quota_bytes, ...now }) }
   const level = leveled(state, is_full, total >= (was === 'within' ? near.begin : near.end), now)
-  return { ...state, level, since: before && level === was ? before.since : new Date(now.ms) }
+  return { ...state, level, since: before && level === was ? before.since : now.date }
 }
 
 /** `share`: what decides whether writes are refused; `insisting`: whether it is shut. */

@@ -88,7 +88,7 @@ async function measureOne({ measure, processorTime }: Parts, one: Tracked): Prom
   }
   const used = await measure(node)
   const now_ms = performance.now()
-  const state = quotaStateOf(before, used, quota_bytes, { ms: Date.now() })
+  const state = quotaStateOf(before, used, quota_bytes, { ms: now_ms, date: new Date() })
   one.state = state
   one.cpu_ns = cpu_ns
   one.due_ms = now_ms + measureAgainInMs(used, quota_bytes, now_ms - begun_ms)
