@@ -6,6 +6,8 @@ import { bootId } from './read.ts'
 
 /** A process of another namespace, which /proc does not show, proves by touching its file that it lives. */
 const silence_ms_max = 15_000
+/** Ten years. */
+const uptime_ms_max = 10 * 365 * 24 * 3_600_000
 
 export function ownName(): string {
   return `${hostName()}/${identityOf(process.pid)}`
@@ -31,7 +33,16 @@ const runs = (pid = '', start = '') =>
 /** Since the file was last touched; Infinity when there is no such file. */
 export function silenceMsOf(path: string): number {
   const stats = statSync(path, { throwIfNoEntry: false })
-  return stats ? Date.now() - stats.mtimeMs : Infinity
+  if (stats === undefined) return Infinity
+  // A new file has the time of day until it is touched.
+  const now_ms = stats.mtimeMs > uptime_ms_max ? Date.now() : steadySeconds() * 1000
+  return now_ms - stats.mtimeMs
 }
+
+/**
+ * The time that a process gives its file when it touches it. The clock is the system's steady one, the same in all processes of a host:
+ * when the time of day is set, no process seems silent.
+ */
+export const steadySeconds = () => Number(process.hrtime.bigint()) / 1e9
 
 const hostName = () => `${bootId()}/${readlinkSync('/proc/self/ns/pid')}`

@@ -2,7 +2,7 @@
 // ends, another one goes on.
 import { randomUUID } from 'node:crypto'
 import { link, unlink, utimes, writeFile } from 'node:fs/promises'
-import { isAlive, ownName } from '#providers/host/process-name.ts'
+import { isAlive, ownName, steadySeconds } from '#providers/host/process-name.ts'
 import { errorCode, readIfThere } from '#providers/host/read.ts'
 
 export type RunnerLock = {
@@ -16,7 +16,7 @@ export function holdRunner(path: string): RunnerLock {
   const isOurs = async (): Promise<boolean> => {
     const text = await readIfThere(path)
     if (text === own) {
-      const now = new Date()
+      const now = steadySeconds()
       await utimes(path, now, now)
       return true
     }
@@ -26,6 +26,8 @@ export function holdRunner(path: string): RunnerLock {
     }
     const aside = `${path}.${randomUUID()}`
     await writeFile(aside, own, { mode: 0o600 })
+    const now = steadySeconds()
+    await utimes(aside, now, now)
     try {
       // link, not rename: the first one wins.
       await link(aside, path)

@@ -1,15 +1,18 @@
-// Turns among processes: none begins before the other has ended, and the dead keep no turn.
+// Turns among processes: none begins before the other has ended, however the clock is set, and the dead keep no turn.
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { inTurn } from '#providers/local/host/turn.ts'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
+import { until } from '#test/until.ts'
 
 const directory = newDataDir()
 const turns = join(directory, 'turns')
 const counter = join(directory, 'counter')
+const module = join(import.meta.dirname, '../../providers/local/host/turn.ts')
 
 beforeAll(() => {
   mkdirSync(turns)
@@ -21,7 +24,7 @@ afterAll(() => removeDataDir(directory))
 const program = (times: number, end: string) => `
   import { readFileSync, writeFileSync } from 'node:fs'
   import { setTimeout as pause } from 'node:timers/promises'
-  import { inTurn } from ${JSON.stringify(join(import.meta.dirname, '../../providers/local/host/turn.ts'))}
+  import { inTurn } from ${JSON.stringify(module)}
   for (let time = 0; time < ${times}; time += 1) {
     await inTurn(${JSON.stringify(turns)}, 'service', async () => {
       const before = Number(readFileSync(${JSON.stringify(counter)}, 'utf8'))
@@ -31,8 +34,10 @@ const program = (times: number, end: string) => `
     })
   }`
 
-const run = (times: number, end = '0') => {
-  const words = ['--disable-warning=ExperimentalWarning', '--input-type=module-typescript', '-e', program(times, end)]
+const run = (times: number, end = '0') => runModule(program(times, end))
+
+function runModule(text: string) {
+  const words = ['--disable-warning=ExperimentalWarning', '--input-type=module-typescript', '-e', text]
   return promisify(execFile)(process.execPath, words, { cwd: import.meta.dirname })
 }
 
@@ -56,6 +61,25 @@ test('the turn of a process that was killed is over', async () => {
   expect(readdirSync(turns)).toHaveLength(1)
   expect(await inTurn(turns, 'service', async () => readdirSync(turns).length)).toBe(1)
   expect(readdirSync(turns)).toEqual([])
+})
+
+test('a process whose clock is set forward waits for its turn', async () => {
+  let release = () => {}
+  const mine = inTurn(turns, 'service', () => new Promise<void>((resolve) => (release = resolve)))
+  await until(() => readdirSync(turns).some((name) => name.endsWith('.held')))
+  // The first look at the turns of others is over before anything else runs.
+  const other = runModule(`
+    import { inTurn } from ${JSON.stringify(module)}
+    const now = Date.now
+    Date.now = () => now() + 3_600_000
+    const its = inTurn(${JSON.stringify(turns)}, 'service', async () => console.log('in turn'))
+    await new Promise(setImmediate)
+    console.log('has looked')
+    await its`)
+  await once(other.child.stdout ?? other.child, 'data')
+  release()
+  await mine
+  expect((await other).stdout).toBe('has looked\nin turn\n')
 })
 
 test('what fails gives its turn back, and other keys do not wait for it', async () => {

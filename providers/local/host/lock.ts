@@ -5,7 +5,7 @@ import { rm, utimes } from 'node:fs/promises'
 import { ensureFile, type Effect } from './effect.ts'
 import { readIfThere } from '../../host/read.ts'
 import type { Node } from './layout.ts'
-import { isAlive, ownName } from '../../host/process-name.ts'
+import { isAlive, ownName, steadySeconds } from '../../host/process-name.ts'
 
 /** `standing still`: PostgreSQL must not start meanwhile. */
 export type LockKind = 'copying while it runs' | 'copying while it stands still' | 'making its data'
@@ -36,10 +36,12 @@ export async function withLock(effect: Effect, node: Node, kind: LockKind, work:
 export async function takeLock(effect: Effect, node: Node, kind: LockKind): Promise<(() => Promise<void>) | undefined> {
   if ((await findLock(node)) !== undefined) return undefined
   await ensureFile(effect, 'lock', node.copying, `${kind}\n${ownName()}\n`, undefined)
-  const timer = setInterval(() => {
-    const now = new Date()
-    utimes(node.copying, now, now).catch(() => undefined)
-  }, sign_of_life_ms).unref()
+  const touch = async () => {
+    const now = steadySeconds()
+    await utimes(node.copying, now, now).catch(() => undefined)
+  }
+  await touch()
+  const timer = setInterval(touch, sign_of_life_ms).unref()
   // No effect: a pass that has lost its lease releases its locks, too.
   return async () => {
     clearInterval(timer)

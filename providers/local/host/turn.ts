@@ -8,7 +8,7 @@
 import { readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { isAlive, ownName, silenceMsOf } from '../../host/process-name.ts'
+import { isAlive, ownName, silenceMsOf, steadySeconds } from '../../host/process-name.ts'
 
 const poll_every_ms = 5
 const sign_of_life_ms = 2_000
@@ -39,6 +39,7 @@ async function withTurn<T>(folder: string, key: string, work: () => Promise<T>):
   const timer = setInterval(() => Object.values(file).forEach(touchIfThere), sign_of_life_ms).unref()
   try {
     writeFileSync(file.wait, '')
+    touchIfThere(file.wait)
     while (!isTaken(folder, key, name, file)) await pause(poll_every_ms * (1 + Math.random()))
     return await work()
   } finally {
@@ -72,7 +73,7 @@ function othersOf(folder: string, key: string, name: string): string[] {
 }
 
 function touchIfThere(path: string): void {
-  const now = new Date()
+  const now = steadySeconds()
   try {
     utimesSync(path, now, now)
   } catch {
