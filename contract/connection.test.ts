@@ -61,7 +61,7 @@ test.each<[ConnectionFormat, { password?: string; ca?: string }, string]>([
   [
     'postgres-js',
     { ca: '/ca.pem', password: 'x' },
-    'postgres({ host: "10.0.0.1", port: 5432, database: "tsdb", username: "tsdbadmin", password: "x", ssl: { ca: readFileSync("/ca.pem") } })',
+    'postgres({ host: "10.0.0.1", port: 5432, database: "tsdb", username: "tsdbadmin", password: "x", ssl: { ca: readFileSync("/ca.pem"), host: "10.0.0.1" } })',
   ],
   [
     'sqlalchemy',
@@ -97,6 +97,22 @@ test('prisma is told of a pooler by transaction and of the address without it, a
     'DATABASE_URL="postgresql://tsdbadmin@[::1]:6432/tsdb_transaction?sslmode=require&pgbouncer=true"',
     'DIRECT_URL="postgresql://tsdbadmin@[::1]:5432/tsdb?sslmode=require"',
   ])
+})
+
+test.each<[ConnectionFormat, string]>([
+  ['postgres-js', '"tsdbadmin", prepare: false, ssl:'],
+  ['python', '", prepare_threshold=None)'],
+  ['sqlalchemy', '", connect_args={"prepare_threshold": None})'],
+  ['go', '&default_query_exec_mode=exec")'],
+  ['jdbc', '&prepareThreshold=0'],
+  ['rust', '&statement-cache-capacity=0")'],
+])('through a pooler by transaction %s is told to prepare nothing for later', (format, words) => {
+  expect(connectionLine({ ...it, database: 'tsdb_transaction' }, format)).toContain(words)
+  expect(connectionLine(it, format)).not.toContain(words)
+})
+
+test('PHP reads a file whose name has spaces', () => {
+  expect(connectionLine(it, 'php', { ca })).toContain(String.raw`sslrootcert=\'/home/ada/my ca.pem\''`)
 })
 
 test('no line has a password that was not given', () => {

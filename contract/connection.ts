@@ -84,7 +84,8 @@ const lines: Record<ConnectionFormat, (it: Connection, secrets: ConnectionSecret
       .join(' '),
   jdbc: (it, secrets) => {
     const { host, port, dbname, ...more } = variablesOf(it, secrets)
-    return `jdbc:postgresql://${hostInUri(host)}:${port}/${dbname}?${queryOf({ ...more, ...passwordOf(secrets) })}`
+    const query = { ...more, ...passwordOf(secrets), ...(isByTransaction(it) && { prepareThreshold: '0' }) }
+    return `jdbc:postgresql://${hostInUri(host)}:${port}/${dbname}?${queryOf(query)}`
   },
   prisma: (it, secrets) => {
     const line = (name: string, at: Connection) => `${name}="${prismaUri(at, secrets)}"`
@@ -96,43 +97,62 @@ const lines: Record<ConnectionFormat, (it: Connection, secrets: ConnectionSecret
   },
   node: ({ host, port, database, user }, secrets) =>
     `new pg.Client(${literalOf({ host, port, database, user }, secrets)})`,
-  'postgres-js': ({ host, port, database, user }, secrets) => {
-    // Between two transactions there is nothing that was prepared.
-    const more = database === transaction_database ? { prepare: false } : {}
-    return `postgres(${literalOf({ host, port, database, username: user, ...more }, secrets)})`
+  'postgres-js': (it, secrets) => {
+    const { host, port, database, user } = it
+    const more = isByTransaction(it) ? { prepare: false } : {}
+    // By itself it compares the certificate with a name, and an address is none.
+    return `postgres(${literalOf({ host, port, database, username: user, ...more }, secrets, { host })})`
   },
-  python: (it, secrets) => `psycopg.connect(${JSON.stringify(keywordsOf(it, secrets))})`,
-  sqlalchemy: (it, secrets) =>
-    `create_engine(${JSON.stringify(uriOf(it, secrets).replace(/^postgresql:/, 'postgresql+psycopg:'))})`,
-  go: (it, secrets) => `pgx.Connect(ctx, ${JSON.stringify(uriOf(it, secrets))})`,
+  python: (it, secrets) => {
+    const more = isByTransaction(it) ? ', prepare_threshold=None' : ''
+    return `psycopg.connect(${JSON.stringify(keywordsOf(it, secrets))}${more})`
+  },
+  sqlalchemy: (it, secrets) => {
+    const more = isByTransaction(it) ? ', connect_args={"prepare_threshold": None}' : ''
+    const uri = uriOf(it, secrets).replace(/^postgresql:/, 'postgresql+psycopg:')
+    return `create_engine(${JSON.stringify(uri)}${more})`
+  },
+  go: (it, secrets) => `pgx.Connect(ctx, ${JSON.stringify(uriOf(it, secrets, { default_query_exec_mode: 'exec' }))})`,
   ruby: (it, secrets) => `PG.connect(${singleQuoted(keywordsOf(it, secrets))})`,
-  rust: (it, secrets) => `sqlx::PgPool::connect(${JSON.stringify(uriOf(it, secrets))}).await?`,
+  rust: (it, secrets) =>
+    `sqlx::PgPool::connect(${JSON.stringify(uriOf(it, secrets, { 'statement-cache-capacity': '0' }))}).await?`,
   php: (it, secrets) => {
     const { user = '', ...members } = variablesOf(it, secrets)
-    const source = Object.entries(members).map(([name, value]) => `${name}=${value}`)
+    const source = Object.entries(members).map(([name, value]) => `${name}=${keywordQuoted(value)}`)
     const password = secrets.password === undefined ? "getenv('PGPASSWORD')" : singleQuoted(secrets.password)
     return `new PDO(${singleQuoted(`pgsql:${source.join(';')}`)}, ${singleQuoted(user)}, ${password})`
   },
   pg_dump: (it, secrets) => `pg_dump -d ${shellQuoted(keywordsOf(it, secrets))} -Fc -f ${master_database}.dump`,
 }
 
-/** For JavaScript, with TLS. */
-function literalOf(members: Record<string, unknown>, secrets: ConnectionSecrets): string {
-  const tls =
-    secrets.ca === undefined ? '{ rejectUnauthorized: false }' : `{ ca: readFileSync(${JSON.stringify(secrets.ca)}) }`
-  const given = Object.entries({ ...members, ...passwordOf(secrets) })
-  return `{ ${given.map(([name, value]) => `${name}: ${JSON.stringify(value)}`).join(', ')}, ssl: ${tls} }`
+/** Then a driver must prepare nothing for later: the next transaction may be in another session, where PgBouncer before 1.21 has none of it. */
+function isByTransaction({ database }: Connection): boolean {
+  return database === transaction_database
 }
+
+/** For JavaScript, with TLS, which may be told more. */
+function literalOf(members: object, secrets: ConnectionSecrets, more_of_tls: object = {}): string {
+  const tls =
+    secrets.ca === undefined
+      ? 'rejectUnauthorized: false'
+      : [`ca: readFileSync(${JSON.stringify(secrets.ca)})`, ...membersOf(more_of_tls)].join(', ')
+  return `{ ${membersOf({ ...members, ...passwordOf(secrets) }).join(', ')}, ssl: { ${tls} } }`
+}
+
+const membersOf = (members: object) =>
+  Object.entries(members).map(([name, value]) => `${name}: ${JSON.stringify(value)}`)
 
 function prismaUri(it: Connection, secrets: ConnectionSecrets): string {
   const { ca } = secrets
   const tls = ca === undefined ? { sslmode: 'require' } : { sslmode: 'require', sslcert: ca, sslaccept: 'strict' }
-  return uriWith(it, secrets, { ...tls, ...(it.database === transaction_database && { pgbouncer: 'true' }) })
+  return uriWith(it, secrets, { ...tls, ...(isByTransaction(it) && { pgbouncer: 'true' }) })
 }
 
-function uriOf(it: Connection, secrets: ConnectionSecrets): string {
+/** `by_transaction`: what the driver is told of a pooler by transaction. */
+function uriOf(it: Connection, secrets: ConnectionSecrets, by_transaction: Record<string, string> = {}): string {
   const { sslmode = '', sslrootcert } = variablesOf(it, secrets)
-  return uriWith(it, secrets, { sslmode, ...(sslrootcert !== undefined && { sslrootcert }) })
+  const tls = { sslmode, ...(sslrootcert !== undefined && { sslrootcert }) }
+  return uriWith(it, secrets, { ...tls, ...(isByTransaction(it) && by_transaction) })
 }
 
 function uriWith(it: Connection, { password }: ConnectionSecrets, query: Record<string, string>): string {
@@ -147,10 +167,13 @@ function queryOf(members: Record<string, string>): string {
 
 /** libpq's own form: `host=127.0.0.1 port=5432 …`. */
 function keywordsOf(it: Connection, secrets: ConnectionSecrets): string {
-  const quoted = (value: string) => (/^[\w.:/-]+$/.test(value) ? value : `'${value.replaceAll(/(['\\])/g, '\\$1')}'`)
   return Object.entries({ ...variablesOf(it, secrets), ...passwordOf(secrets) })
-    .map(([name, value]) => `${name}=${quoted(value)}`)
+    .map(([name, value]) => `${name}=${keywordQuoted(value)}`)
     .join(' ')
+}
+
+function keywordQuoted(value: string): string {
+  return /^[\w.:/-]+$/.test(value) ? value : `'${value.replaceAll(/(['\\])/g, '\\$1')}'`
 }
 
 function passwordOf({ password }: ConnectionSecrets): { password?: string } {

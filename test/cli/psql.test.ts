@@ -18,6 +18,7 @@ import { startInstallation, type TestInstallation } from '#test/installation.ts'
 import { pooler_version, why_no_pooler } from '#test/pooler/pooled.ts'
 import { newServicePorts } from '#test/ports.ts'
 import { until } from '#test/until.ts'
+import { languages, usersBy } from './languages.ts'
 
 let installation: TestInstallation
 let home = ''
@@ -133,6 +134,30 @@ test.skipIf(why_not_pooled)(
     }
   },
 )
+
+for (const language of languages) {
+  const why_not = why_not_pooled || language.missing
+  test.skipIf(why_not)(
+    `the lines for ${language.format} log in with any password, directly and through the pooler${why_not}`,
+    async () => {
+      const password = String.raw`it's "so": 100% $HOME #{1+1} \t @/?#&;=+`
+      const [ca, told] = [join(home, 'the ca.pem'), await installation.call<Service[]>('GET', installation.services)]
+      writeFileSync(ca, await (await fetch(`${installation.server.api_url}/ca.pem`)).text())
+      const shop = told.body.find(({ name }) => name === 'shop')
+      const made = await psql([], '-c', `create role ${roleOf(language)} login password ${pg.escapeLiteral(password)}`)
+      expect(made, made.stderr).toMatchObject({ code: 0 })
+      // Two by transaction, which take turns at the pool's sessions.
+      const lines = ([undefined, 'session', 'transaction', 'transaction'] as const).map((pooled) => {
+        const connection = shop && connectionOf(shop, { pooled })
+        if (connection === undefined) throw new Error('the service has no such address')
+        return connectionLine({ ...connection, user: roleOf(language) }, language.format, { password, ca })
+      })
+      expect(await usersBy(language, lines, home)).toEqual(lines.map(() => roleOf(language)))
+    },
+  )
+}
+
+const roleOf = ({ format }: { format: string }) => `of_${format.replace('-', '_')}`
 
 async function userAt(client: pg.Client): Promise<string | undefined> {
   await client.connect()
