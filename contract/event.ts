@@ -66,6 +66,12 @@ const query = {
       pattern: event_id_pattern,
     }),
   ),
+  before: Type.Optional(
+    text('The id of an event: those before it only. That of the oldest so far leads on to the older ones.', '1042', {
+      maxLength: 15,
+      pattern: event_id_pattern,
+    }),
+  ),
   limit: Type.Optional(
     integer('How many events at most; 500 by default.', 50, { minimum: 1, maximum: events_max, default: events_max }),
   ),

@@ -34,6 +34,8 @@ export type EventsWanted = {
   kinds: readonly ServiceEventKind[]
   /** Those after it, oldest first; absent: the newest, newest first. */
   after?: number | undefined
+  /** Those before it only. */
+  before?: number | undefined
   limit: number
 }
 
@@ -42,12 +44,12 @@ const scopes = { service: fragment`service_id =`, project: fragment`'' =` }
 const orders = { newest_first: fragment`id desc`, oldest_first: fragment`id` }
 
 export async function listEvents(db: Sql, wanted: EventsWanted): Promise<EventRow[]> {
-  const { project_id, service_id, kinds, after, limit } = wanted
+  const { project_id, service_id, kinds, after, before, limit } = wanted
   const scope = service_id === undefined ? 'project' : 'service'
   const order = after === undefined ? 'newest_first' : 'oldest_first'
   return db.query(sql<EventRow>`
     select id, time, service_id, kind, message from service_events
     where project_id = ${project_id} and ${scopes[scope]} ${service_id ?? ''}
-      and id > ${after ?? 0} and (${kinds.length === 0} or kind = any (${kinds}))
+      and id > ${after ?? 0} and id < ${before ?? Number.MAX_SAFE_INTEGER} and (${kinds.length === 0} or kind = any (${kinds}))
     order by ${orders[order]} limit ${limit}`)
 }

@@ -1,41 +1,26 @@
 // What happened to all services of the project, newest first: what happened to one service within a minute stands together.
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
-import type { Api } from '#contract/api.ts'
-import type { OutputOf } from '#contract/endpoint.ts'
-import { service_event_kinds, type ServiceEventKind } from '#contract/event.ts'
+import { KindField, OlderEvents, type ProjectEvent, useEventPages } from '../event-pages.tsx'
 import { ButtonLink } from '../part/button.tsx'
 import { SelectField } from '../part/field.tsx'
 import { Empty, layout, Page, Skeleton } from '../part/layout.tsx'
-import { OlderEvents, useEventLimit } from '../part/older.tsx'
 import { Problem } from '../part/problem.tsx'
 import { Table } from '../part/table.tsx'
 import { Time } from '../part/time.tsx'
 import { paths } from '../paths.ts'
 import { useServices } from '../service-list.ts'
-import { q } from '../query.ts'
 import { useView } from '../search.ts'
 import css from './people.module.css'
 
 const together_ms = 60_000
 
-type Event = OutputOf<Api['listProjectEvents']>['entries'][number]
-type Group = readonly [Event, ...Event[]]
+type Group = readonly [ProjectEvent, ...ProjectEvent[]]
 
 export function Activity() {
   const { project_id = '' } = useParams({ strict: false })
   const [{ kind = '', service = '' }, setView] = useView()
-  const kinds = service_event_kinds.filter((one): one is ServiceEventKind => one === kind)
-  const { limit, more } = useEventLimit()
-  const query = {
-    limit,
-    ...(kinds.length > 0 && { kinds }),
-    ...(service !== '' && { service_id: service }),
-  }
-  const { data, error, refetch, isPlaceholderData } = useQuery({
-    ...q('listProjectEvents', { project_id, query }),
-    placeholderData: keepPreviousData,
-  })
+  const pages = useEventPages({ project_id, service_id: service, kind })
+  const { events, error } = pages
   const services = useServices(project_id)
   const nameOf = (service_id: string) => services.find((one) => one.service_id === service_id)?.name ?? service_id
   return (
@@ -50,34 +35,24 @@ export function Activity() {
           ]}
           onChange={(value) => setView({ service: value })}
         />
-        <SelectField
-          label="Kind"
-          value={kind}
-          options={[
-            { value: '', label: 'Every kind' },
-            ...service_event_kinds.map((value) => ({ value, label: value })),
-          ]}
-          onChange={(value) => setView({ kind: value })}
-        />
+        <KindField kind={kind} onChange={(value) => setView({ kind: value })} />
       </div>
-      <Problem error={error} onRetry={() => void refetch()} />
-      {data === undefined && error === null && <Skeleton lines={8} />}
-      {data?.entries.length === 0 && (
+      <Problem error={error} onRetry={() => void pages.refetch()} />
+      {events === undefined && error === null && <Skeleton lines={8} />}
+      {events?.length === 0 && (
         <Empty title="Nothing happened yet" text="Events of every service of the project come here.">
           <ButtonLink to={paths.services(project_id)}>Go to the services</ButtonLink>
         </Empty>
       )}
-      {data !== undefined && data.entries.length > 0 && (
-        <EventTable project_id={project_id} events={data.entries} nameOf={nameOf} />
+      {events !== undefined && events.length > 0 && (
+        <EventTable project_id={project_id} events={events} nameOf={nameOf} />
       )}
-      {data !== undefined && (
-        <OlderEvents {...{ limit, more }} shown={data.entries.length} pending={isPlaceholderData} />
-      )}
+      <OlderEvents pages={pages} />
     </Page>
   )
 }
 
-type TableProps = { project_id: string; events: readonly Event[]; nameOf: (service_id: string) => string }
+type TableProps = { project_id: string; events: readonly ProjectEvent[]; nameOf: (service_id: string) => string }
 
 function EventTable({ project_id, events, nameOf }: TableProps) {
   return (
@@ -99,8 +74,8 @@ function EventTable({ project_id, events, nameOf }: TableProps) {
 }
 
 /** Of one service, none of which came more than a minute before the newest of them. The newest group first. */
-function groupsOf(events: readonly Event[]): Group[] {
-  const groups: [Event, ...Event[]][] = []
+function groupsOf(events: readonly ProjectEvent[]): Group[] {
+  const groups: [ProjectEvent, ...ProjectEvent[]][] = []
   for (const event of events) {
     const isNear = ([newest]: Group) =>
       newest.service_id === event.service_id && Date.parse(newest.time) - Date.parse(event.time) < together_ms

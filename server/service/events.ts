@@ -1,6 +1,7 @@
 // The events of a service and of a project: as a list, and as a list that goes on.
 import type { event_endpoints, EventQuery } from '#contract/event.ts'
 import { event_id_pattern, events_max } from '#contract/event.ts'
+import { invalidRequest } from '#contract/problem.ts'
 import type { HandlerRequest, Handlers, TailPage, Tails } from '../http/handler.ts'
 import { unknownEventId } from '../http/stream.ts'
 import { type EventRow, type EventsWanted, listEvents } from '../event.ts'
@@ -31,6 +32,7 @@ export function eventHandlers({ db, settled }: Pick<ServiceContext, 'db' | 'sett
 
 export function eventTails({ db, settled }: Pick<ServiceContext, 'db' | 'settled'>): Pick<Tails, Names> {
   const readAfter = async (wanted: EventsWanted, after: string | undefined) => {
+    if (wanted.before !== undefined) throw refusedBefore('does not apply to a list that goes on')
     if (after !== undefined && !id_form.test(after)) throw unknownEventId()
     const from = after === undefined ? wanted.after : Number(after)
     const rows = await listEvents(db, { ...wanted, after: from })
@@ -58,9 +60,15 @@ export function eventTails({ db, settled }: Pick<ServiceContext, 'db' | 'settled
 
 function wantedOf(of: { project_id: string; service_id?: string }, query: EventQuery): EventsWanted {
   const { project_id, service_id } = of
-  const { kinds = [], limit = events_max, after } = query
-  return { project_id, service_id, kinds, limit, after: after === undefined ? undefined : Number(after) }
+  const { kinds = [], limit = events_max, after, before } = query
+  if (after !== undefined && before !== undefined)
+    throw refusedBefore('must not be sent with after, which goes the other way')
+  return { project_id, service_id, kinds, limit, after: numberOf(after), before: numberOf(before) }
 }
+
+const numberOf = (id: string | undefined) => (id === undefined ? undefined : Number(id))
+
+const refusedBefore = (message: string) => invalidRequest([{ path: 'query/before', message }])
 
 function pageOf<Entry>(read: { rows: EventRow[]; from: number }, entryOf: (row: EventRow) => Entry): TailPage<Entry> {
   const entries = read.rows.map((row) => ({ id: String(row.id), entry: entryOf(row) }))

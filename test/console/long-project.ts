@@ -1,4 +1,4 @@
-// A project with very many services, of which none runs.
+// A project with very many services, of which none runs, and with very many events.
 import type { TestBrowser } from './browser.ts'
 
 /** Straight in the store, in a region that is not there, so that no work follows. */
@@ -19,6 +19,11 @@ export async function newLongProject({ people }: TestBrowser, owner_id: string, 
   await people.db.query(
     `insert into addresses (region_code, host, port, owner_id, role)
      select region_code, 'localhost', row_number() over (), service_id, 'service' from services where project_id = $1`,
+    [project_id],
+  )
+  await people.db.query(
+    `insert into service_events (project_id, service_id, kind, message)
+     select $1, 'long000001', 'progress', 'event ' || n from generate_series(1, 700) n`,
     [project_id],
   )
   return project_id

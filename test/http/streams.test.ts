@@ -154,6 +154,7 @@ test.each([
   ['getServiceLogs', { page: 1 }, 'query/page'],
   ['getServiceLogs', { until: '2026-11-15T12:00:00Z' }, 'query/until'],
   ['listServiceEvents', { kinds: ['none'] }, 'query/kinds'],
+  ['listServiceEvents', { before: '7' }, 'query/before'],
 ] as const)('%s with %o is refused before anything is sent', async (name, query, where) => {
   const { service_id } = await howdah.createService()
   const path = name === 'getServiceLogs' ? 'logs' : 'events'

@@ -66,6 +66,22 @@ test('an event that comes later is not read before one that is still being added
   expect(await messagesOf(project_id, { after: 0, service_id: other })).toEqual(['second'])
 })
 
+test('pages before the oldest event so far lead to the very first', async () => {
+  const project_id = await newProject()
+  const service_id = await newService(project_id)
+  const messages = Array.from({ length: 7 }, (_, at) => `event ${at}`)
+  for (const message of messages) await db.transaction((tx) => insertEvent(tx, service_id, 'progress', message))
+  const read: string[] = []
+  let before: number | undefined
+  for (;;) {
+    const page = await listEvents(db, { ...all, project_id, limit: 3, before })
+    read.push(...page.map(({ message }) => message))
+    before = page.at(-1)?.id
+    if (page.length < 3) break
+  }
+  expect(read).toEqual(messages.toReversed())
+})
+
 test('projects do not wait for each other', async () => {
   const [one, other] = [await newProject(), await newProject()]
   const slow = addSlowly(await newService(one), 'slow')
