@@ -31,6 +31,7 @@ import {
   ReplicaCount,
   SyncReplicaCount,
 } from './service-input.ts'
+import { Protection } from './protection.ts'
 import { SnapshotPolicy } from './snapshot.ts'
 import { accepted_statuses, service_statuses } from './service-status.ts'
 import { Type } from './type.ts'
@@ -39,27 +40,6 @@ export const service_types = ['TIMESERIESDB', 'POSTGRES', 'VECTOR'] as const
 const VpcEndpoint = Type.Object(
   { host: Host, port: Port, vpc_id: text('The VPC that the service is attached to.', '12') },
   { $id: 'VpcEndpoint', description: 'Where clients in the VPC connect; there while the service is attached to one.' },
-)
-
-const Protection = Type.Object(
-  {
-    restorable_from: Type.Optional(moment('The oldest moment that a fork can start from; absent: none yet.')),
-    restorable_until: Type.Optional(moment('The newest one; absent: this moment.')),
-    last_snapshot_at: Type.Optional(moment('The moment of its newest snapshot.')),
-    last_backup_at: Type.Optional(
-      moment('The moment of the newest snapshot that is off the machine; absent: none is, or there are no backups.'),
-    ),
-    backup_lag_seconds: Type.Optional(
-      integer('Seconds of its latest commits that are not off the machine yet; absent: there are no backups.', 12),
-    ),
-    last_proven_restorable_at: Type.Optional(
-      moment('When a restore of it was last tried out and found right; absent: none yet.'),
-    ),
-    last_drill_error: Type.Optional(
-      text('Why the last one failed; absent: it did not.', 'the WAL file 000000010000000000000004 is missing'),
-    ),
-  },
-  { description: 'What of the service survives a slip of a hand, and what the loss of the machine.' },
 )
 
 const ServiceResource = Type.Object({
@@ -89,6 +69,9 @@ export const Service = Type.Object(
     region_code: RegionCode,
     service_type: choice(service_types, 'Which addons it has: `time-series`, none, or `ai`.', 'POSTGRES'),
     postgres_version: Type.Optional(text('Which PostgreSQL it runs; absent until it has served.', '18.4')),
+    running_since: Type.Optional(
+      moment('When the PostgreSQL that is its primary now was started; absent while none runs or that is not known.'),
+    ),
     status: choice(service_statuses, 'READY: a login at `endpoint` works right now.', 'READY'),
     status_reason: Type.Optional(
       text(

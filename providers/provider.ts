@@ -177,6 +177,8 @@ export type ServiceMetrics = {
   cache_hit_ratio?: number
   /** How far the standby that is furthest behind has yet to replay; absent: it has none. */
   replication_lag_bytes?: number
+  /** When the postmaster that is the primary was started, in milliseconds since 1970. */
+  running_since_ms?: number
   /** Which node is the primary. */
   primary_node?: number
   /** Of every standby that its primary knows right now. */

@@ -37,6 +37,17 @@ export function Time({ value }: { value: string }) {
   )
 }
 
+/** How long ago that was, such as `up 2 d 3 h`. */
+export function Up({ since }: { since: string }) {
+  const at = Date.parse(since)
+  const now = useNow()
+  return (
+    <time dateTime={since} title={`since ${exactTitle(at)}`}>
+      up {lengthOf(Math.max(0, Math.max(now, Date.now()) - at))}
+    </time>
+  )
+}
+
 const units = [
   ['d', 86_400_000],
   ['h', 3_600_000],

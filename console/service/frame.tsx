@@ -11,7 +11,7 @@ import { Menu } from '../part/menu.tsx'
 import { Note } from '../part/problem.tsx'
 import { Env, Status } from '../part/status.tsx'
 import { Tabs } from '../part/tabs.tsx'
-import { Time } from '../part/time.tsx'
+import { Time, Up } from '../part/time.tsx'
 import { paths, type ServiceTab, service_tabs } from '../paths.ts'
 import { q } from '../query.ts'
 import { useServiceActs } from './acts.tsx'
@@ -99,6 +99,7 @@ function Head({ service, children }: { service: Service; children: React.ReactNo
           {service.region_code}
           {service.postgres_version === undefined ? '' : ` · PostgreSQL ${service.postgres_version}`}
         </span>
+        {service.running_since !== undefined && <Up since={service.running_since} />}
         <span>
           made <Time value={service.created} />
         </span>

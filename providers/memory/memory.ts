@@ -99,8 +99,14 @@ export function openMemoryProvider({ identity, host, ports, delay_ms = 0 }: Memo
       tail: async (id, query) => tailOf(services.find(id) ?? sets.find(id), query),
     },
     metrics: async (measured) => {
-      const serving = measured.filter(({ service_id }) => services.find(service_id)?.state === 'serving')
-      return new Map(serving.map(({ service_id }) => [service_id, idle_metrics]))
+      const serving = measured.map(({ service_id }) => [service_id, services.find(service_id)] as const)
+      return new Map(
+        serving.flatMap(([service_id, thing]) =>
+          thing?.state === 'serving'
+            ? [[service_id, { ...idle_metrics, running_since_ms: thing.serving_since_ms }]]
+            : [],
+        ),
+      )
     },
     watch: (onNews) => void watchers.push(onNews),
     doctor: async () => [],

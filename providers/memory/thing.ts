@@ -8,6 +8,8 @@ export type Thing = {
   state: State
   /** When it has become what is wanted. */
   ready_at_ms: number
+  /** Since when it serves, in milliseconds since 1970. */
+  serving_since_ms: number
 }
 
 export type Things<T extends Thing> = ReturnType<typeof newThings<T>>
@@ -25,7 +27,7 @@ export function newThings<T extends Thing>(delay_ms: number) {
       const known = things.get(id)
       const ready_at_ms = performance.now() + delay_ms
       // The two halves of a T, which the compiler cannot put together again.
-      const thing = known ?? ({ ...rest, wanted, state: 'absent', ready_at_ms } as unknown as T)
+      const thing = known ?? ({ ...rest, wanted, state: 'absent', ready_at_ms, serving_since_ms: 0 } as unknown as T)
       if (known && known.wanted.generation !== wanted.generation) known.ready_at_ms = ready_at_ms
       thing.wanted = wanted
       things.set(id, thing)
@@ -46,6 +48,7 @@ export function newThings<T extends Thing>(delay_ms: number) {
       const left_ms = thing.ready_at_ms - performance.now()
       if (left_ms > 0)
         return waiting(thing.state, `${Math.ceil(left_ms)} ms of the delay of this region are left`, left_ms)
+      if (thing.state !== 'serving') thing.serving_since_ms = Date.now()
       thing.state = power === 'on' ? 'serving' : 'stopped'
       return { state: thing.state, settled: true, events: [] }
     },

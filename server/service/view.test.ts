@@ -1,6 +1,6 @@
 // What a service shows of its last sample.
 import { expect, test } from 'vitest'
-import { membersView, metricsView, replicasView } from './view.ts'
+import { membersView, metricsView, replicasView, runningView } from './view.ts'
 
 const now_ms = Date.UTC(2026, 10, 15, 12)
 
@@ -16,6 +16,21 @@ test('a service shows whole numbers, while it runs and the sample is young', () 
   expect(metricsView({ ...sample, metrics: { memory_usage_bytes: 1 } }, 'serving', now)).toEqual({})
   expect(metricsView(undefined, 'serving', now)).toEqual({})
 })
+
+test.each([
+  [now_ms - 5_000, 'serving', now_ms, { running_since: '2026-11-15T11:59:55.000Z' }],
+  [now_ms - 5_000, 'stopped', now_ms, {}],
+  [now_ms - 5_000, 'serving', now_ms - 15_001, {}],
+  [now_ms + 1, 'serving', now_ms, {}],
+  [-1, 'serving', now_ms, {}],
+  [undefined, 'serving', now_ms, {}],
+] as const)(
+  'a service shows since when it runs, as long as that is a moment of the past (%#)',
+  (since, state, at, shown) => {
+    const sample = { sampled_ms: at, metrics: since === undefined ? {} : { running_since_ms: since } }
+    expect(runningView(sample, state, new Date(now_ms))).toEqual(shown)
+  },
+)
 
 test('a service shows its primary, then its standbys, and a set its nodes', () => {
   const replica_lags = [

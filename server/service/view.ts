@@ -31,6 +31,7 @@ export function newServiceView({ providers, sampler, backedUp }: Known): Service
     const view = serviceView(row, { now, ...volume })
     return {
       ...view,
+      ...runningView(sample, row.state, now),
       ...metricsView(sample, row.state, now),
       ...replicasView(sample, row, now),
       read_replica_sets: view.read_replica_sets.map((set) => ({ ...set, ...membersView(sample, set.id, now) })),
@@ -62,6 +63,17 @@ function protectionView(
       backup_lag_seconds: Math.max(0, Math.round((now.getTime() - Date.parse(backed_up.wal_until)) / 1000)),
     }),
   }
+}
+
+/** Pure. A tenant may have a hand in the moment: what cannot be one is not shown. */
+export function runningView(
+  sample: Sampled | undefined,
+  state: ServiceState,
+  now: Date,
+): Pick<Service, 'running_since'> {
+  if (!isPresent(sample, now) || !runs(state)) return {}
+  const { running_since_ms: since = Number.NaN } = sample.metrics
+  return since > 0 && since <= now.getTime() ? { running_since: new Date(since).toISOString() } : {}
 }
 
 /** As a service shows them: while it runs, when all three are known, and not from long ago. */

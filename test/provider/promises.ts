@@ -176,10 +176,15 @@ export function describePromises(name: string, newRegion: () => Promise<Region>)
     test('a service that runs has metrics and a log, and another node than it has is refused', async () => {
       const { provider } = await newRegion()
       const wanted = await newWanted(provider)
+      const begun_ms = Math.floor(Date.now() / 1000) * 1000
       await settle(provider, wanted)
       const { service_id } = wanted
-      const measured = async () => (await provider.metrics([{ service_id }])).get(service_id)?.memory_usage_bytes
-      expect(await until(measured, { what: 'its memory is measured' })).toBeGreaterThan(0)
+      const measured = async () => (await provider.metrics([{ service_id }])).get(service_id)
+      const memory = async () => (await measured())?.memory_usage_bytes
+      expect(await until(memory, { what: 'its memory is measured' })).toBeGreaterThan(0)
+      const since = await until(async () => (await measured())?.running_since_ms, { what: 'its start is known' })
+      expect(since).toBeGreaterThanOrEqual(begun_ms)
+      expect(since).toBeLessThanOrEqual(Date.now())
       if (isRefused(provider.facts().logs)) return
       const query = { skip: 0, limit: 5, search: [], severities: [] }
       const page = await provider.logs.page(service_id, query)

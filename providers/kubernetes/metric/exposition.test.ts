@@ -18,6 +18,7 @@ cnpg_pg_stat_replication_replay_diff_bytes{application_name="s-abc-2"} 300
 cnpg_pg_stat_replication_replay_lag_seconds{application_name="s-abc-2"} 0.5
 cnpg_pg_stat_replication_replay_diff_bytes{application_name="r-def-1"} 700
 cnpg_pg_stat_replication_replay_diff_bytes{application_name="pg_basebackup"} 9
+cnpg_pg_postmaster_start_time 1.763456789123e+09
 other_metric 5
 cnpg_backends_total NaN
 `
@@ -36,6 +37,7 @@ test('what a primary tells becomes the metrics of its service', () => {
   const now = countedOf(samples, 10_000)
   expect(now).toEqual({ at_ms: 10_000, transactions: 120, hits: 90, reads: 10 })
   expect(activityOf(samples, now, { at_ms: 0, transactions: 20, hits: 15, reads: 5 })).toEqual({
+    running_since_ms: 1_763_456_789_123,
     connections: 3,
     disk_usage_bytes: 8_000_000 + 16_777_216,
     transactions_per_second: 10,

@@ -16,6 +16,7 @@ export const primary_names = new Set([
   'cnpg_collector_pg_wal',
   'cnpg_pg_stat_replication_replay_diff_bytes',
   'cnpg_pg_stat_replication_replay_lag_seconds',
+  'cnpg_pg_postmaster_start_time',
 ])
 
 /** Of a node's kubelet. */
@@ -35,8 +36,10 @@ export function activityOf(samples: readonly Sample[], now: Counted, before: Cou
   const connections = sumOf(samples, 'cnpg_backends_total')
   const data = sumOf(samples, 'cnpg_pg_database_size_bytes')
   const wal = sumOf(samples, 'cnpg_collector_pg_wal', { value: 'size' })
+  const started_seconds = sumOf(samples, 'cnpg_pg_postmaster_start_time')
   const lags = lagsOf(samples)
   return {
+    ...(started_seconds !== undefined && { running_since_ms: Math.round(started_seconds * 1000) }),
     ...(connections !== undefined && { connections }),
     ...(data !== undefined && { disk_usage_bytes: data + (wal ?? 0) }),
     ...ratesOf(now, before),

@@ -13,7 +13,7 @@ import { groupOf, listeningAt, type Node } from '../host/layout.ts'
 import { poolerGroupOf } from '../pooler/process.ts'
 import type { Limits } from '../host/limits.ts'
 import { findService, listNodes } from '../postgres/nodes.ts'
-import { portOfPidFile } from '../postgres/port-in-force.ts'
+import { portOfPidFile, startOfPidFile } from '../postgres/port-in-force.ts'
 import { pid_file } from '../../host/postmaster.ts'
 import type { QuotaWatch } from '../quota/watch.ts'
 import { readText } from '../host/tenant-files.ts'
@@ -87,7 +87,7 @@ function measure(host: MeterHost, nodes: readonly [Node, ...Node[]], before: Mem
   const [primary, ...standbys] = nodes
   const postmaster = postmasterOf(primary)
   if (postmaster === undefined) return undefined
-  const { pid, port = primary.port } = postmaster
+  const { pid, port = primary.port, running_since_ms } = postmaster
   const all = [
     usageOf(host, primary, pid),
     ...standbys.map((node) => usageOf(host, node, postmasterOf(node)?.pid)),
@@ -100,7 +100,10 @@ function measure(host: MeterHost, nodes: readonly [Node, ...Node[]], before: Mem
     memory_bytes: used.reduce((sum, one) => sum + one.memory_bytes, 0),
   }
   const at_ms = performance.now()
-  const metrics: ServiceMetrics = { memory_usage_bytes: usage.memory_bytes }
+  const metrics: ServiceMetrics = {
+    memory_usage_bytes: usage.memory_bytes,
+    ...(running_since_ms && { running_since_ms }),
+  }
   if (before === undefined || before.pid !== pid) return { pid, port, at_ms, usage, metrics }
   const cpu_ns = Math.max(0, usage.cpu_ns - before.usage.cpu_ns)
   metrics.cpu_usage_millicores = cpu_ns / 1000 / (at_ms - before.at_ms)
@@ -119,16 +122,19 @@ function usageOfPooler({ limits }: MeterHost, node: Node): Usage | undefined {
   return pid === undefined ? undefined : usageOfProcesses(pid)
 }
 
-/** With the port at which it listens, from its pid file. */
-const postmasterOf = (node: Node) => processIn(node.data, pid_file)
+/** With the port at which it listens, and since when it runs, from its pid file. */
+function postmasterOf(node: Node) {
+  const found = processIn(node.data, pid_file)
+  return found && { ...found, port: portOfPidFile(found.text), running_since_ms: startOfPidFile(found.text) }
+}
 
 /** From a daemon's own pid file, whose process must run. As UTF-8, which Node reads three times as fast as Latin-1. */
-function processIn(folder: string, name: string): { pid: number; port: number | undefined } | undefined {
+function processIn(folder: string, name: string): { pid: number; text: string } | undefined {
   try {
-    const text = readText(folder, name)
-    const pid = Number.parseInt(text ?? '', 10)
+    const text = readText(folder, name) ?? ''
+    const pid = Number.parseInt(text, 10)
     if (!(pid > 0) || readFileSync(`/proc/${pid}/statm`, 'utf8').startsWith('0 ')) return undefined
-    return { pid, port: portOfPidFile(text) }
+    return { pid, text }
   } catch {
     return undefined
   }
