@@ -134,9 +134,8 @@ function MetricCard({ service, name, window, fn, marks, onRange, onBack }: CardP
   const [as_table, setAsTable] = useState(false)
   const { times, lines, error } = useSeries(service, name, window, fn)
   const format = (value: number) => measured(value, unit)
-  const limit = limitOf(service, name)
-  // A limit that is far away would press the line to the ground.
-  const near = limit !== undefined && maxOf(lines) > limit / 4 ? limit : undefined
+  const limits = limitsOf(service, name)
+  const near = useNear(limits, maxOf(lines))
   return (
     <Card
       title={titles[name] ?? name}
@@ -156,7 +155,7 @@ function MetricCard({ service, name, window, fn, marks, onRange, onBack }: CardP
         <Chart
           label={`${description} ${summaryOf(lines, format)}`}
           {...{ times, lines, marks, format, onRange, onBack }}
-          limit={near}
+          limits={near}
           binary={unit === 'bytes'}
           height={chart_pixels}
           className={css['chart']}
@@ -168,7 +167,7 @@ function MetricCard({ service, name, window, fn, marks, onRange, onBack }: CardP
             {label}
           </span>
         ))}
-        <span>{limit === undefined ? description : `${description} At most ${format(limit)}.`}</span>
+        <span>{`${description}${limitsInWords(limits.map(format))}`}</span>
       </p>
     </Card>
   )
@@ -195,12 +194,28 @@ function useSeries(service: Service, name: MetricName, { from, to, range_ms }: W
   }, [data, error])
 }
 
-function limitOf({ resources }: Service, name: MetricName): number | undefined {
+/** The same array while they are the same. A limit that is far away would press the line to the ground. */
+function useNear(limits: readonly number[], top: number): readonly number[] {
+  const near = limits.filter((limit) => top > limit / 4).join()
+  return useMemo(() => (near === '' ? [] : near.split(',').map(Number)), [near])
+}
+
+/** Of connections there is a second one: of those that come from the pooler. */
+function limitsOf({ resources, connection_pooler }: Service, name: MetricName): readonly number[] {
   const { cpu_millis, memory_gbs, disk_gbs, max_connections } = resources[0]?.spec ?? {}
-  if (name === 'cpu_usage_millicores') return cpu_millis
-  if (name === 'connections') return max_connections
-  if (name === 'memory_usage_bytes') return memory_gbs === undefined ? undefined : memory_gbs * 2 ** 30
-  return name === 'disk_usage_bytes' && disk_gbs !== undefined ? disk_gbs * 2 ** 30 : undefined
+  const gib = 2 ** 30
+  const all: Partial<Record<MetricName, readonly (number | undefined)[]>> = {
+    cpu_usage_millicores: [cpu_millis],
+    memory_usage_bytes: [memory_gbs && memory_gbs * gib],
+    disk_usage_bytes: [disk_gbs && disk_gbs * gib],
+    connections: [max_connections, connection_pooler?.pool_size],
+  }
+  return (all[name] ?? []).filter((limit) => limit !== undefined)
+}
+
+function limitsInWords([all, pooled]: readonly string[]): string {
+  if (all === undefined) return ''
+  return pooled === undefined ? ` At most ${all}.` : ` At most ${all}, of these ${pooled} from the pooler.`
 }
 
 function maxOf(lines: readonly Line[]): number {

@@ -12,8 +12,8 @@ type ChartProps = {
   /** Seconds since 1970. */
   times: readonly number[]
   lines: readonly Line[]
-  /** A limit to show, such as the size. */
-  limit?: number | undefined
+  /** To show as lines, such as the size. */
+  limits: readonly number[]
   /** Moments to mark, in seconds since 1970. */
   marks: readonly number[]
   format: (value: number) => string
@@ -29,7 +29,7 @@ type ChartProps = {
 const shared = uPlot.sync('metrics')
 
 export function Chart(props: ChartProps) {
-  const { label, times, lines, limit, marks, binary = false, format, height, className, onRange, onBack } = props
+  const { label, times, lines, limits, marks, binary = false, format, height, className, onRange, onBack } = props
   const place = useRef<HTMLDivElement>(null)
   const acts = useRef({ onRange, onBack, format })
   acts.current = { onRange, onBack, format }
@@ -37,8 +37,8 @@ export function Chart(props: ChartProps) {
     const element = place.current
     if (element === null) return undefined
     const plot = new uPlot(
-      optionsOf(element, { lines, limit, marks, binary, height }, acts),
-      dataOf(times, lines, limit),
+      optionsOf(element, { lines, limits, marks, binary, height }, acts),
+      dataOf(times, lines, limits),
       element,
     )
     const resizing = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }))
@@ -48,7 +48,7 @@ export function Chart(props: ChartProps) {
       resizing.disconnect()
       plot.destroy()
     }
-  }, [times, lines, limit, marks, binary, height])
+  }, [times, lines, limits, marks, binary, height])
   return <div ref={place} className={className} role="img" aria-label={label} />
 }
 
@@ -56,7 +56,7 @@ const powers_of_two = Array.from({ length: 45 }, (_, power) => 2 ** power)
 
 type Acts = { current: Pick<ChartProps, 'onRange' | 'onBack' | 'format'> }
 
-type Drawn = Required<Pick<ChartProps, 'lines' | 'marks' | 'binary' | 'height'>> & Pick<ChartProps, 'limit'>
+type Drawn = Required<Pick<ChartProps, 'lines' | 'limits' | 'marks' | 'binary' | 'height'>>
 
 /** A canvas takes no variable: as an element shows it, in the theme that is on. */
 function newColours(element: HTMLElement): (name: string) => string {
@@ -69,7 +69,7 @@ function newColours(element: HTMLElement): (name: string) => string {
 }
 
 function optionsOf(element: HTMLElement, drawn: Drawn, acts: Acts): uPlot.Options {
-  const { lines, limit, marks, binary, height } = drawn
+  const { lines, limits, marks, binary, height } = drawn
   const colour = newColours(element)
   const [ink, grid] = [colour('--muted'), colour('--line')]
   const strokes = [colour('--series-1'), colour('--series-2')]
@@ -106,7 +106,7 @@ function optionsOf(element: HTMLElement, drawn: Drawn, acts: Acts): uPlot.Option
         spanGaps: false,
         points: { show: isSparse(line) },
       })),
-      ...(limit === undefined ? [] : [{ stroke: colour('--bad'), width: 1, dash: [5, 4], points: { show: false } }]),
+      ...limits.map(() => ({ stroke: colour('--bad'), width: 1, dash: [5, 4], points: { show: false } })),
     ],
     hooks: {
       drawAxes: [(plot) => drawMarks(plot, marks, colour('--busy'))],
@@ -164,8 +164,11 @@ function timeLabels(_plot: uPlot, times: number[], _axis: number, _space: number
   })
 }
 
-function dataOf(times: readonly number[], lines: readonly Line[], limit: number | undefined): uPlot.AlignedData {
-  const limits = limit === undefined ? [] : [times.map(() => limit)]
+function dataOf(times: readonly number[], lines: readonly Line[], limits: readonly number[]): uPlot.AlignedData {
   // uPlot reads its data only.
-  return [times, ...lines.map(({ values }) => values), ...limits] as uPlot.AlignedData
+  return [
+    times,
+    ...lines.map(({ values }) => values),
+    ...limits.map((limit) => times.map(() => limit)),
+  ] as uPlot.AlignedData
 }

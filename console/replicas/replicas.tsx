@@ -118,7 +118,13 @@ function Pooler({ service }: { service: Service }) {
         in with its own password.
       </p>
       {pooler !== undefined && (
-        <Facts facts={[['Address', <code key="at">{`${pooler.endpoint.host}:${pooler.endpoint.port}`}</code>]]} />
+        <Facts
+          facts={[
+            ['Address', <code key="at">{`${pooler.endpoint.host}:${pooler.endpoint.port}`}</code>],
+            ['Clients', pooler.max_client_connections && `at most ${pooler.max_client_connections} at once`],
+            ['Sessions', pooler.pool_size && `at most ${pooler.pool_size} of PostgreSQL, which the clients share`],
+          ]}
+        />
       )}
     </Card>
   )

@@ -22,7 +22,7 @@ test.each([
   // Of no size, but never zero, which would mean that there is no limit.
   { max_connections: 10, servers: 1 },
 ])('of $max_connections connections it uses $servers', ({ max_connections, servers }) => {
-  const clients = { session_clients: servers, transaction_clients: servers * 20 }
+  const clients = { session_clients: servers, transaction_clients: servers * 20, clients: servers * 21 }
   expect(poolerLimitsOf(max_connections)).toEqual({ servers, ...clients })
 })
 

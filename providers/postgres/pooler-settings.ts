@@ -31,10 +31,11 @@ const transaction_clients_each = 20
 /** Kept on each connection; PgBouncer's own default where it has one. */
 const prepared_statements_max = 200
 
-/** How many connections there may be at once, and how many clients by session and by transaction. */
+/** How many connections there may be at once, and how many clients: by session, by transaction, and of both together. */
 export function poolerLimitsOf(max_connections: number) {
   const servers = Math.max(1, max_connections - direct_connections)
-  return { servers, session_clients: servers, transaction_clients: servers * transaction_clients_each }
+  const [session_clients, transaction_clients] = [servers, servers * transaction_clients_each]
+  return { servers, session_clients, transaction_clients, clients: session_clients + transaction_clients }
 }
 
 export function poolerSettingsOf(spec: PoolerSettingsSpec): string {
@@ -64,7 +65,7 @@ export function poolerUsersOf(password_verifier: string): string {
 }
 
 function valuesOf({ listen, certificate, key, max_connections, version, ...files }: PoolerSettingsSpec) {
-  const { servers, session_clients, transaction_clients } = poolerLimitsOf(max_connections)
+  const { servers, clients } = poolerLimitsOf(max_connections)
   return {
     listen_addr: listen.host,
     listen_port: listen.port,
@@ -85,7 +86,7 @@ function valuesOf({ listen, certificate, key, max_connections, version, ...files
       server_tls_ca_file: files.target_authority,
       server_tls_protocols: 'secure',
     }),
-    max_client_conn: session_clients + transaction_clients,
+    max_client_conn: clients,
     // One role has no more than this in both databases together.
     max_user_connections: servers,
     // Soon after PostgreSQL is back, or another node has taken over, clients go on. Each failed try may be a line in

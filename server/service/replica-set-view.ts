@@ -29,8 +29,8 @@ export function replicaSetView(row: ReplicaSetRow, service: Parent): ReadReplica
 }
 
 /** While there is a pooler: where it is. Of a set, and of a service. */
-export function poolerView(row: Pick<ReplicaSetRow, 'pooler' | 'addresses'>, vpc_id: number | null) {
-  return row.pooler ? { connection_pooler: { endpoint: endpointOf(row, vpc_id, 'pooler') } } : {}
+export function poolerView(row: Pick<ReplicaSetRow, 'pooler' | 'addresses'>, vpc_id: number | null, limits = {}) {
+  return row.pooler ? { connection_pooler: { endpoint: endpointOf(row, vpc_id, 'pooler'), ...limits } } : {}
 }
 
 /** The view of a set for clients that know services only: its own service's view fills in the rest. */

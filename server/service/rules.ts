@@ -7,6 +7,7 @@ import type { Service } from '#contract/service.ts'
 import type { Addon } from '#contract/service-input.ts'
 import { type Acceptable, creation_patience_seconds, type ServiceStatus, statusOf } from '#contract/service-status.ts'
 import { default_size, parseSize, type Size, type SizeInput, sizeProblem } from '#contract/size.ts'
+import { poolerLimitsOf } from '#providers/postgres/pooler-settings.ts'
 import { connectionsOf } from '#providers/postgres/size.ts'
 import type { Moment, ServiceSource, WantedExchange, WantedService } from '#providers/provider.ts'
 import { poolerView, replicaSetView } from './replica-set-view.ts'
@@ -189,6 +190,12 @@ function momentOf({ source_strategy, source_snapshot_id, source_time }: ServiceR
   return source_strategy === 'PITR' && source_time !== null ? { at: source_time } : 'now'
 }
 
+/** As its settings say it. */
+function poolerLimits(max_connections: number) {
+  const { servers, clients } = poolerLimitsOf(max_connections)
+  return { max_client_connections: clients, pool_size: servers }
+}
+
 /** What its region says of a service of its size. */
 export type Volume = { volume_type: string; disk_gbs?: number | undefined }
 
@@ -211,7 +218,7 @@ export function serviceView(row: ServiceRow, { now, volume_type, disk_gbs }: Vol
     status,
     ...(row.waiting_for !== null && !is_at_rest && { status_reason: row.waiting_for }),
     endpoint: endpointOf(row, row.vpc_id),
-    ...poolerView(row, row.vpc_id),
+    ...poolerView(row, row.vpc_id, poolerLimits(connectionsOf(size))),
     ha_replicas: { replica_count: row.replica_count, sync_replica_count: row.sync_replica_count },
     ...(policy && { snapshot_policy: policy }),
     metadata: { environment: row.environment },

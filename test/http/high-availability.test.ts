@@ -74,7 +74,8 @@ describe('the pooler', () => {
 
   test('is shown with its endpoint while it is enabled', async () => {
     const { body } = await howdah.call('GET', `${howdah.services}/${await pooled()}`)
-    expect(body.connection_pooler).toEqual({ endpoint: { host: 'localhost', port: body.endpoint.port + 1 } })
+    const endpoint = { host: 'localhost', port: body.endpoint.port + 1 }
+    expect(body.connection_pooler).toEqual({ endpoint, max_client_connections: 1743, pool_size: 83 })
     const without = await howdah.call('GET', `${howdah.services}/${await rows.newService()}`)
     expect(without.body).not.toHaveProperty('connection_pooler')
   })
