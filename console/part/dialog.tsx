@@ -3,6 +3,7 @@ import { Dialog as Base } from '@base-ui/react/dialog'
 import type { ReactNode } from 'react'
 import { Button, type ButtonKind } from './button.tsx'
 import css from './dialog.module.css'
+import { Form } from './form.tsx'
 import { Problem } from './problem.tsx'
 
 type DialogProps = {
@@ -58,14 +59,7 @@ function DialogForm(props: FormProps) {
   const { children, submit, kind = 'primary', reason, pending, error, onSubmit, onCancel } = props
   const { shown_elsewhere = [], instead } = props
   return (
-    <form
-      className={css['form']}
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (reason === undefined && !pending) onSubmit()
-      }}
-    >
+    <Form className={css['form']} onSubmit={() => reason === undefined && !pending && onSubmit()}>
       <FormBody>{children}</FormBody>
       <Problem error={error} shown_elsewhere={shown_elsewhere} />
       <div className={css['actions']}>
@@ -79,7 +73,7 @@ function DialogForm(props: FormProps) {
           {submit}
         </Button>
       </div>
-    </form>
+    </Form>
   )
 }
 

@@ -8,6 +8,7 @@ import { Button } from '../part/button.tsx'
 import { Confirm } from '../part/confirm.tsx'
 import { CopyText } from '../part/copy.tsx'
 import { TextField } from '../part/field.tsx'
+import { Form } from '../part/form.tsx'
 import { Card, Facts, layout, Page } from '../part/layout.tsx'
 import { Problem, problemAt } from '../part/problem.tsx'
 import { toast } from '../part/toast.tsx'
@@ -43,17 +44,13 @@ function Rename({ project_id, name: current }: { project_id: string; name: strin
   const { mutate, isPending, error } = useAct('renameProject')
   const may = useMay(project_id)
   const reason = may('renameProject') ?? (name === current ? 'it has this name already' : nameProblem(name))
+  const rename = () => {
+    if (reason === undefined)
+      mutate({ project_id, body: { name } }, { onSuccess: () => toast('The project has its new name') })
+  }
   return (
     <Card title="Name">
-      <form
-        className={layout['stack']}
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (reason === undefined)
-            mutate({ project_id, body: { name } }, { onSuccess: () => toast('The project has its new name') })
-        }}
-      >
+      <Form className={layout['stack']} onSubmit={rename}>
         <TextField
           label="Name of the project"
           value={name}
@@ -67,7 +64,7 @@ function Rename({ project_id, name: current }: { project_id: string; name: strin
             Rename
           </Button>
         </div>
-      </form>
+      </Form>
     </Card>
   )
 }

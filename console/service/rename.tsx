@@ -1,35 +1,27 @@
 // Another name for a service, where its name stands: there is a field in its place. Enter saves, Escape leaves it as it was.
-import { type ReactElement, type RefObject, useEffect, useRef, useState, useSyncExternalStore } from 'react'
+import { queryOptions, skipToken, useQuery } from '@tanstack/react-query'
+import { type ReactElement, type RefObject, useEffect, useRef, useState } from 'react'
 import type { Service } from '#contract/service.ts'
 import { name_characters_max, nameProblem } from '#contract/problem.ts'
 import { Button } from '../part/button.tsx'
+import { Form } from '../part/form.tsx'
 import { Problem } from '../part/problem.tsx'
-import { useAct } from '../query.ts'
+import { queries, useAct } from '../query.ts'
 import css from './rename.module.css'
 
-/** The service whose name is in a field. */
-let renamed: string | undefined
-const listeners = new Set<() => void>()
+/** The id of the service whose name is in a field, in the query cache. It is never asked for. */
+const renamed = queryOptions<string>({ queryKey: ['renamed'], queryFn: skipToken, gcTime: Infinity })
 
 export function beginRename(service_id: string): void {
-  renamed = service_id
-  for (const listener of listeners) listener()
+  queries.setQueryData(renamed.queryKey, service_id)
 }
 
 function endRename(service_id: string): void {
-  if (renamed !== service_id) return
-  renamed = undefined
-  for (const listener of listeners) listener()
+  queries.setQueryData(renamed.queryKey, (current) => (current === service_id ? '' : current))
 }
 
 function useIsRenamed(service_id: string): boolean {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-    () => renamed === service_id,
-  )
+  return useQuery(renamed).data === service_id
 }
 
 /** The field, while there is one. Afterwards what shows the name has the focus. */
@@ -70,15 +62,7 @@ type FormProps = {
 
 function NameForm({ name, value, error, onChange, save, close }: FormProps) {
   return (
-    <form
-      className={css['form']}
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault()
-        save()
-      }}
-      onKeyDown={(event) => event.key === 'Escape' && close()}
-    >
+    <Form className={css['form']} onSubmit={save} onEscape={close}>
       <div className={css['line']}>
         <input
           autoFocus
@@ -100,6 +84,6 @@ function NameForm({ name, value, error, onChange, save, close }: FormProps) {
         </Button>
       </div>
       <Problem error={error} />
-    </form>
+    </Form>
   )
 }

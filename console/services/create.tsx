@@ -9,6 +9,7 @@ import { type Addon, replica_count_max } from '#contract/service-input.ts'
 import { useMay } from '../may.ts'
 import { Button, ButtonLink } from '../part/button.tsx'
 import { CheckField, field, Segments, SelectField, TextField } from '../part/field.tsx'
+import { Form } from '../part/form.tsx'
 import { layout, Page } from '../part/layout.tsx'
 import { Problem, problemAt } from '../part/problem.tsx'
 import { paths } from '../paths.ts'
@@ -61,14 +62,7 @@ export function CreateService() {
   return (
     <Page title="Create a service">
       <div className={css['two']}>
-        <form
-          className={css['form']}
-          noValidate
-          onSubmit={(event) => {
-            event.preventDefault()
-            submit()
-          }}
-        >
+        <Form className={css['form']} onSubmit={submit}>
           <TextField
             label="Name"
             value={draft.name}
@@ -87,7 +81,7 @@ export function CreateService() {
             </Button>
             <ButtonLink to={paths.services(project_id)}>Cancel</ButtonLink>
           </div>
-        </form>
+        </Form>
         <aside className={css['side']} aria-label="The request">
           <RequestPreview project_id={project_id} body={{ ...body, name: body.name === '' ? 'NAME' : body.name }} />
         </aside>
