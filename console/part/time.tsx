@@ -37,13 +37,13 @@ export function Time({ value }: { value: string }) {
   )
 }
 
-/** How long ago that was, such as `up 2 d 3 h`. */
+/** How long ago that was, such as `up 3 h`. */
 export function Up({ since }: { since: string }) {
   const at = Date.parse(since)
   const now = useNow()
   return (
     <time dateTime={since} title={`since ${exactTitle(at)}`}>
-      up {lengthOf(Math.max(0, Math.max(now, Date.now()) - at))}
+      up {greatestPartOf(Math.max(now, Date.now()) - at)}
     </time>
   )
 }
@@ -61,10 +61,14 @@ const far_ms = 90 * 86_400_000
 function relativeTo(now: number, at: number): string {
   const ms = at - now
   if (Math.abs(ms) > far_ms) return exact(at).slice(0, 10)
-  const [unit, size] = units.find(([, one]) => Math.abs(ms) >= one) ?? units[3]
   if (Math.abs(ms) < present_ms) return 'now'
-  const length = `${Math.trunc(Math.abs(ms) / size)} ${unit}`
+  const length = greatestPartOf(Math.abs(ms))
   return ms < 0 ? `${length} ago` : `in ${length}`
+}
+
+function greatestPartOf(ms: number): string {
+  const [unit, size] = units.find(([, one]) => ms >= one) ?? units[3]
+  return `${Math.trunc(ms / size)} ${unit}`
 }
 
 /** Such as `2 d 3 h`: the two greatest parts. */
