@@ -103,7 +103,11 @@ function RegionCard({ region }: { region: Region }) {
             label: 'Offered',
             cell: ({ offered }) => <span className={offered ? css['yes'] : css['no']}>{offered ? 'yes' : 'no'}</span>,
           },
-          { label: 'Why not, and what to do', long: true, cell: ({ reason }) => reason ?? nothing },
+          {
+            label: 'Why not, and what to do',
+            long: true,
+            cell: ({ reason }) => (reason === undefined ? nothing : <p>{reason}</p>),
+          },
         ]}
       />
     </Card>

@@ -14,8 +14,6 @@ const looks = [
   { name: 'wide', width: 2560, theme: 'light' },
 ] as const
 const settled_ms = 400
-/** Those that gain from a wide screen. */
-const wide_pages = ['services', 'create', 'service', 'service-metrics', 'service-logs', 'service-forks', 'networks']
 
 type Shot = { name: string; path: string; act?: (page: Page) => Promise<unknown> }
 
@@ -163,11 +161,7 @@ try {
     const user = await browser.newUser('owner', view)
     const pages = pagesOf(scene).map(([name, path]): Shot => ({ name, path }))
     if (look === 'wide') {
-      await take(
-        user,
-        pages.filter(({ name }) => wide_pages.includes(name)),
-        look,
-      )
+      await take(user, pages, look)
       await user.context.close()
       continue
     }
