@@ -41,7 +41,7 @@ export async function takeLock(effect: Effect, node: Node, kind: LockKind): Prom
     await utimes(node.copying, now, now).catch(() => undefined)
   }
   await touch()
-  const timer = setInterval(touch, sign_of_life_ms).unref()
+  const timer = setInterval(() => void touch(), sign_of_life_ms).unref()
   // No effect: a pass that has lost its lease releases its locks, too.
   return async () => {
     clearInterval(timer)
