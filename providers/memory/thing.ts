@@ -1,65 +1,58 @@
-// A service or a replica set of the memory provider: when it has become as wanted, and what is observed until then.
-import type { Listed, ObservedReplicaSet } from '../provider.ts'
+// A service or a replica set of the memory provider: what is wanted of it, and what it has become. A change takes the delay of the region.
+import type { LogEntry } from '../log.ts'
+import type { Listed, ObservedReplicaSet, Pass, WantedReplicas } from '../provider.ts'
 
 type State = ObservedReplicaSet['state']
+export type Wanted = { generation: number; nodes?: number; ha?: WantedReplicas }
 
-export type Thing = {
-  wanted: { generation: number }
+/** An error is thrown by each pass; a sentence says what each pass waits for. */
+export type Failure = Error | string
+
+export type Thing<W extends Wanted> = {
+  wanted: W
   state: State
   /** When it has become what is wanted. */
   ready_at_ms: number
-  /** Since when it serves, in milliseconds since 1970. */
-  serving_since_ms: number
+  /** In milliseconds since 1970; absent: it never served. */
+  serving_since_ms?: number
+  log: LogEntry[]
+  /** Of a service: when each was taken, the oldest first; and the last exchange of its data. */
+  snapshots: Map<string, Date>
+  exchange_id?: string
 }
 
-export type Things<T extends Thing> = ReturnType<typeof newThings<T>>
+export type Things<W extends Wanted> = ReturnType<typeof newThings<W>>
 
-export function newThings<T extends Thing>(delay_ms: number) {
-  const things = new Map<string, T>()
-  /** When each that is being removed is removed. */
-  const leaving = new Map<string, number>()
+export function newThings<W extends Wanted>(delay_ms: number, failures: ReadonlyMap<string, Failure>) {
+  const things = new Map<string, Thing<W>>()
   return {
     find: (id: string) => things.get(id),
-    list: (): Listed[] => [...things].map(([id, { state }]) => ({ id, down: state === 'not_serving' })),
+    list: async (): Promise<Listed[]> => [...things].map(([id, { state }]) => ({ id, down: state === 'not_serving' })),
 
     /** A change begins when it is first wanted. */
-    ensure(id: string, wanted: T['wanted'], rest: Omit<T, keyof Thing>): T {
+    apply(id: string, wanted: W, to: 'serving' | 'stopped' | 'absent', pass: Pass | undefined): ObservedReplicaSet {
+      pass?.signal.throwIfAborted()
+      const failure = failures.get(id)
+      if (failure instanceof Error) throw failure
       const known = things.get(id)
-      const ready_at_ms = performance.now() + delay_ms
-      // The two halves of a T, which the compiler cannot put together again.
-      const thing = known ?? ({ ...rest, wanted, state: 'absent', ready_at_ms, serving_since_ms: 0 } as unknown as T)
-      if (known && known.wanted.generation !== wanted.generation) known.ready_at_ms = ready_at_ms
-      thing.wanted = wanted
+      const thing: Thing<W> = known ?? { wanted, state: 'absent', ready_at_ms: 0, log: [], snapshots: new Map() }
       things.set(id, thing)
-      return thing
-    },
-
-    /** True when it is removed. */
-    remove(id: string): boolean {
-      const gone_at_ms = leaving.get(id) ?? performance.now() + delay_ms
-      leaving.set(id, gone_at_ms)
-      if (performance.now() < gone_at_ms) return false
-      things.delete(id)
-      leaving.delete(id)
-      return true
-    },
-
-    observe(thing: T, power: 'on' | 'off'): ObservedReplicaSet {
+      if (known?.wanted.generation !== wanted.generation) thing.ready_at_ms = performance.now() + delay_ms
+      thing.wanted = wanted
+      if (failure !== undefined) return { ...waiting(thing.state, failure), in_progress: false }
       const left_ms = thing.ready_at_ms - performance.now()
-      if (left_ms > 0)
-        return waiting(thing.state, `${Math.ceil(left_ms)} ms of the delay of this region are left`, left_ms)
+      if (left_ms > 0) return waiting(thing.state, 'the delay of this region is not over yet', left_ms / 1000)
       if (thing.state !== 'serving') thing.serving_since_ms = Date.now()
-      thing.state = power === 'on' ? 'serving' : 'stopped'
-      return { state: thing.state, settled: true, events: [] }
+      thing.state = to
+      const message = `${to} at generation ${wanted.generation}`
+      if (thing.log.at(-1)?.message !== message)
+        thing.log.push({ timestamp: new Date().toISOString(), severity: 'LOG', message })
+      if (to === 'absent') things.delete(id)
+      return { state: to, settled: true, events: [] }
     },
   }
 }
 
-export const waiting = (state: State, waiting_for: string, ms = 100): ObservedReplicaSet => ({
-  state,
-  settled: false,
-  waiting_for,
-  in_progress: true,
-  look_again_seconds: ms / 1000,
-  events: [],
-})
+export function waiting(state: State, waiting_for: string, look_again_seconds = 0.1): ObservedReplicaSet {
+  return { state, settled: false, waiting_for, in_progress: true, look_again_seconds, events: [] }
+}

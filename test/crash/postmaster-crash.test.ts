@@ -1,5 +1,4 @@
 // A database that dies by itself is noticed and started again, with everything that was committed.
-import { createServer } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ask, loginTo } from '#test/database.ts'
 import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
@@ -118,35 +117,3 @@ test('a database that died while no server ran is started by the next server', a
   await howdah.untilStatus(service.service_id, 'READY')
   expect(await query('select word from kept')).toContain('before the night')
 })
-
-test('a database that cannot be started again is UNSTABLE with the reason, and READY when it can', async () => {
-  const before = await countEvents('recovered')
-  const squatter = await stopAndTakePort()
-  try {
-    const reason = `port ${service.endpoint.port} on 127.0.0.1 is in use by another program`
-    await until(async () => (await listEvents()).some(({ message }) => message.startsWith(reason)))
-    expect((await howdah.call('GET', `${howdah.services}/${service.service_id}`)).body.status).toBe('UNSTABLE')
-  } finally {
-    await new Promise((resolve) => squatter.close(resolve))
-  }
-  await howdah.untilStatus(service.service_id, 'READY')
-  expect(await countEvents('recovered')).toBeGreaterThan(before)
-})
-
-/** Kills the postmaster and takes its port before a pass can start another one. */
-async function stopAndTakePort() {
-  const postmaster = postmasterPid(howdah.config.data_dir, service.service_id)
-  await howdah.server.close()
-  process.kill(postmaster, 'SIGKILL')
-  await until(() => listPostmasters(howdah.config.data_dir, service.service_id).length === 0)
-  const squatter = createServer()
-  await until(
-    () =>
-      new Promise<boolean>((resolve) => {
-        squatter.once('error', () => resolve(false)).listen(service.endpoint, () => resolve(true))
-      }),
-    { what: 'the port is free' },
-  )
-  await howdah.restart()
-  return squatter
-}

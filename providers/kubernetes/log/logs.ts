@@ -2,7 +2,7 @@
 // default the newest 10 MB, and that of the container before the last start; a Pod that is gone takes its log with it.
 import type { LogPage, LogQuery, LogRefusal, Logs, LogTail, LogTailQuery } from '../../log.ts'
 import { entryOf, type ParsedEntry } from '../../postgres/log-entry.ts'
-import { newMatch } from '../../postgres/log-match.ts'
+import { isWithin, newMatch } from '../../postgres/log-match.ts'
 import type { Call } from '../api/connection.ts'
 import { isStatus } from '../api/errors.ts'
 import type { Pod } from '../api/kinds.ts'
@@ -32,11 +32,11 @@ async function readPage(cell: Cell, id: string, query: LogQuery): Promise<LogPag
   const node = nodes.find(({ number }) => number === asked)
   if (node === undefined) return query.cursor === undefined ? pageOf(id, 0, []) : { refused: 'cursor' }
   const matches = newMatch(query)
-  const { since_ms = -Infinity, until_ms = Infinity, skip, limit } = query
+  const { skip, limit } = query
   const found: Found[] = []
   for await (const { entry, ...place } of linesOf(cell, node.pod, query.since_ms)) {
     if (before !== undefined && isAfter(place, before)) break
-    if (entry === undefined || entry.time_ms <= since_ms || entry.time_ms >= until_ms || !matches(entry)) continue
+    if (entry === undefined || !isWithin(entry.time_ms, query) || !matches(entry)) continue
     found.push({ entry, place })
     // One more tells that there are older ones.
     if (found.length > skip + limit + 1) found.shift()
@@ -83,14 +83,13 @@ async function tailOf(
   after: LinePlace | undefined,
 ): Promise<LogTail> {
   const matches = newMatch(query)
-  const { since_ms = -Infinity } = query
   const entries: LogTail['entries'][number][] = []
   let at = after
   const from_ms = after === undefined ? query.since_ms : Date.parse(after.time) + disorder_ms
   for await (const { entry, ...place } of linesOf(cell, pod, from_ms)) {
     if (after !== undefined && !isAfter(place, after)) continue
     at = place
-    if (entry === undefined || entry.time_ms <= since_ms || !matches(entry)) continue
+    if (entry === undefined || !isWithin(entry.time_ms, query) || !matches(entry)) continue
     entries.push({ entry: entryOf(entry), node: number, at: newCursor(id, { node: number, ...place }) })
     if (entries.length >= tail_entries_max) break
   }

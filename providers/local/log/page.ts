@@ -8,6 +8,7 @@ import type { LogEntry, LogQuery } from '../../log.ts'
 import { blocksBackwards, line_bytes_max } from './blocks.ts'
 import type { LogPosition } from './cursor.ts'
 import { entryOf, type ParsedEntry, parseEntry, timeAt } from '../../postgres/log-entry.ts'
+import { isWithin } from '../../postgres/log-match.ts'
 import { beginOf, listLogFiles, type LogFile, openLogFile, readAt } from './files.ts'
 import { matchingLines } from './matching-lines.ts'
 import { newSearch, type Search } from './search.ts'
@@ -116,10 +117,6 @@ async function collectLong(part: Part, start: number, end: number, query: PageQu
   if (time_ms === undefined || !isWithin(time_ms, query)) return false
   const parsed = parseEntry(head.toString('utf8', 0, bytesRead), time_ms, part.hidden, true)
   return collectEntry(part, start, end, parsed, end - start, query, search, harvest)
-}
-
-function isWithin(time_ms: number, { since_ms = -Infinity, until_ms = Infinity }: PageQuery): boolean {
-  return time_ms > since_ms && time_ms < until_ms
 }
 
 /** Takes the entry if it matches. True when it is one more than the page holds: then there are older ones. */
