@@ -22,7 +22,7 @@ type Wanted = {
 export function useEventPages({ project_id, service_id, kind }: Wanted) {
   const kinds = service_event_kinds.filter((one): one is ServiceEventKind => one === kind)
   const query = { ...(kinds.length > 0 && { kinds }), ...(service_id !== '' && { service_id }) }
-  const { data, ...pages } = useInfiniteQuery({
+  const pages = useInfiniteQuery({
     queryKey: ['listProjectEvents', { project_id, query }],
     queryFn: async ({ pageParam: before, signal }) => {
       const limit = before === '' ? first_events : events_max
@@ -35,10 +35,10 @@ export function useEventPages({ project_id, service_id, kind }: Wanted) {
     placeholderData: keepPreviousData,
     refetchInterval: () => pollInterval('listProjectEvents', undefined),
   })
-  return { ...pages, events: data?.pages.flatMap(({ entries }) => entries) }
+  return { pages, events: pages.data?.pages.flatMap(({ entries }) => entries) }
 }
 
-export function OlderEvents({ pages }: { pages: ReturnType<typeof useEventPages> }) {
+export function OlderEvents({ pages }: Pick<ReturnType<typeof useEventPages>, 'pages'>) {
   if (!pages.hasNextPage) return null
   return (
     <div>

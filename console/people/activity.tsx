@@ -19,8 +19,7 @@ type Group = readonly [ProjectEvent, ...ProjectEvent[]]
 export function Activity() {
   const { project_id = '' } = useParams({ strict: false })
   const [{ kind = '', service = '' }, setView] = useView()
-  const pages = useEventPages({ project_id, service_id: service, kind })
-  const { events, error } = pages
+  const { pages, events } = useEventPages({ project_id, service_id: service, kind })
   const services = useServices(project_id)
   const nameOf = (service_id: string) => services.find((one) => one.service_id === service_id)?.name ?? service_id
   return (
@@ -37,8 +36,8 @@ export function Activity() {
         />
         <KindField kind={kind} onChange={(value) => setView({ kind: value })} />
       </div>
-      <Problem error={error} onRetry={() => void pages.refetch()} />
-      {events === undefined && error === null && <Skeleton lines={8} />}
+      <Problem error={pages.error} onRetry={() => void pages.refetch()} />
+      {events === undefined && pages.error === null && <Skeleton lines={8} />}
       {events?.length === 0 && (
         <Empty title="Nothing happened yet" text="Events of every service of the project come here.">
           <ButtonLink to={paths.services(project_id)}>Go to the services</ButtonLink>

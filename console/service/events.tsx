@@ -10,8 +10,8 @@ import { useService } from './frame.tsx'
 export function Events() {
   const { project_id, service_id } = useService()
   const [{ kind = '', q: text = '' }, setView] = useView()
-  const pages = useEventPages({ project_id, service_id, kind })
-  const shown = pages.events?.filter(({ message }) => message.toLowerCase().includes(text.toLowerCase()))
+  const { pages, events } = useEventPages({ project_id, service_id, kind })
+  const shown = events?.filter(({ message }) => message.toLowerCase().includes(text.toLowerCase()))
   const hint = pages.hasNextPage
     ? 'Other words or another kind may, or older events.'
     : 'Other words or another kind may.'

@@ -98,6 +98,8 @@ test('the events of a project are those of all its services, by kind and by serv
   const after = { after: last_cursor ?? '', service_id: other.service_id, kinds: ['requested' as const] }
   const later = await client.listProjectEvents({ project_id, query: after })
   expect(later.entries.map(({ message }) => message)).toEqual(['renamed to second'])
+  const both_ways = client.listProjectEvents({ project_id, query: { after: '1', before: '9' } })
+  await expect(both_ways).rejects.toMatchObject({ code: 'INVALID_REQUEST' })
   const stranger = await callers.newToken('viewer', { project_id: await callers.newProject() })
   const foreign = newClient({ base_url: howdah.server.api_url, token: stranger.token })
   expect(await foreign.listProjectEvents({ project_id: stranger.project_id })).toEqual({ entries: [] })
