@@ -42,10 +42,14 @@ export function eventTails({ db, settled }: Pick<ServiceContext, 'db' | 'settled
   return {
     listServiceEvents: {
       read: async ({ params, query }, after) => {
-        if (after === undefined) await getService(db, params)
+        // Looked for before its events are read: the last of a service that is removed is told before the list ends.
+        const missing = await getService(db, params).then(
+          () => undefined,
+          (error: unknown) => error,
+        )
+        if (missing !== undefined && after === undefined) throw missing
         const read = await readAfter(wantedOf(params, query), after)
-        // The last event of a service that is removed is told before the list ends.
-        if (read.rows.length === 0) await getService(db, params)
+        if (missing !== undefined && read.rows.length === 0) throw missing
         return pageOf(read, serviceEventOf)
       },
       watch,
