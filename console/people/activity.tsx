@@ -38,7 +38,10 @@ export function Activity() {
       </div>
       <Problem error={pages.error} onRetry={() => void pages.refetch()} />
       {events === undefined && pages.error === null && <Skeleton lines={8} />}
-      {events?.length === 0 && (
+      {events?.length === 0 && kind + service !== '' && (
+        <Empty title="No event fits" text="Another kind, or another service, may have some." />
+      )}
+      {events?.length === 0 && kind + service === '' && (
         <Empty title="Nothing happened yet" text="Events of every service of the project come here.">
           <ButtonLink to={paths.services(project_id)}>Go to the services</ButtonLink>
         </Empty>
