@@ -23,7 +23,7 @@ const last_events = 10
 export function Overview() {
   const service = useService()
   return (
-    <div className={layout['pair']}>
+    <div className={`${layout['pair']} ${layout['four']}`}>
       <Connection service={service} />
       <Sparks service={service} />
       <Protection service={service} />

@@ -2,8 +2,9 @@
 // lines at once and asks all of them often enough for its driver to prepare the statement, which a pooler by transaction must survive.
 // Nothing is downloaded. Rust's line alone is not run: compiling its driver takes longer than all the other tests of this folder.
 import { execFile, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { ConnectionFormat } from '#contract/connection.ts'
@@ -27,7 +28,7 @@ export async function usersBy(language: Language, lines: readonly string[], fold
   const cwd = join(folder, language.format)
   mkdirSync(cwd, { recursive: true })
   writeFileSync(join(cwd, language.file), language.source(lines))
-  if (language.format === 'go') writeFileSync(join(cwd, 'go.mod'), go_module)
+  if (language.format === 'go') writeFileSync(join(cwd, 'go.mod'), goModuleOf(go_driver ?? ''))
   const env = { ...process.env, ...language.env }
   const { stdout } = await promisify(execFile)(program, [...words, language.file], { cwd, env })
   return stdout.trim().split('\n')
@@ -46,12 +47,33 @@ const postgresJs = (() => {
 })()
 
 const go_cache = spawnSync('go', ['env', 'GOMODCACHE'], { encoding: 'utf8' }).stdout?.trim() ?? ''
-const go_drivers = join(go_cache, 'github.com', 'jackc', 'pgx')
-const go_driver = go_cache !== '' && existsSync(go_drivers) ? readdirSync(go_drivers).findLast(isFifth) : undefined
-function isFifth(name: string): boolean {
-  return name.startsWith('v5@')
+const go_offline = {
+  GOFLAGS: '-mod=mod',
+  GOPROXY: `file://${go_cache}/cache/download`,
+  GOSUMDB: 'off',
+  GOTOOLCHAIN: 'local',
 }
-const go_module = `module lines\n\ngo 1.24\n\nrequire github.com/jackc/pgx/${go_driver?.replace('@', ' ')}\n`
+const goModuleOf = (driver: string) =>
+  `module lines\n\ngo 1.24\n\nrequire github.com/jackc/pgx/${driver.replace('@', ' ')}\n`
+const go_driver = findGoDriver()
+
+/** A version, such as `v5@v5.7.1`, that is in the cache with all that it needs. */
+function findGoDriver(): string | undefined {
+  const drivers = join(go_cache, 'github.com', 'jackc', 'pgx')
+  if (go_cache === '' || !existsSync(drivers)) return undefined
+  const cwd = mkdtempSync(join(tmpdir(), 'lines-'))
+  try {
+    writeFileSync(join(cwd, 'program.go'), 'package main\nimport _ "github.com/jackc/pgx/v5"\nfunc main() {}\n')
+    const versions = readdirSync(drivers).filter((name) => name.startsWith('v5@'))
+    return versions.findLast((version) => {
+      writeFileSync(join(cwd, 'go.mod'), goModuleOf(version))
+      const env = { ...process.env, ...go_offline }
+      return spawnSync('go', ['list', '-deps', '.'], { cwd, env }).status === 0
+    })
+  } finally {
+    rmSync(cwd, { recursive: true })
+  }
+}
 
 const jdbc_driver = '/usr/share/java/postgresql.jar'
 
@@ -96,11 +118,11 @@ print(*users, sep='\\n')
     format: 'go',
     missing: skippedUnless(
       go_driver !== undefined,
-      'go with pgx in its module cache is not installed; go mod download github.com/jackc/pgx/v5@latest',
+      'go with pgx in its module cache is not installed; go get github.com/jackc/pgx/v5, in a module',
     ),
     file: 'program.go',
     command: ['go', 'run'],
-    env: { GOFLAGS: '-mod=mod', GOPROXY: `file://${go_cache}/cache/download`, GOSUMDB: 'off', GOTOOLCHAIN: 'local' },
+    env: go_offline,
     source: (lines) => `package main
 import (
   "context"
