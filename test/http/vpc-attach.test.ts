@@ -1,10 +1,10 @@
 // Attaching services to VPCs by the API: what is refused, and which addresses are given.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { unknown_service, unknown_vpc } from '#contract/fault.ts'
-import type { Vpc } from '#contract/vpc.ts'
 import type { TestInstallation } from '../installation.ts'
 import { giveAddresses } from '#test/addresses.ts'
 import { needs } from '#test/offered.ts'
+import { newAttaching } from './attaching.ts'
 import { type Callers, openCallers } from './callers.ts'
 import { startInRegion } from './region.ts'
 
@@ -23,15 +23,7 @@ afterAll(async () => {
   await howdah?.stop()
 })
 
-const attach = (service_id: string, vpc_id: string) =>
-  howdah.call('POST', `${howdah.services}/${service_id}/attachToVPC`, { vpc_id })
-const detach = (service_id: string, body?: object) =>
-  howdah.call('POST', `${howdah.services}/${service_id}/detachFromVPC`, body)
-const vpcs = () => `/projects/${howdah.project_id}/vpcs`
-
-async function newVpc(cidr: string): Promise<Vpc> {
-  return (await howdah.call<Vpc>('POST', vpcs(), { cidr, name: 'a VPC', region_code: 'local' })).body
-}
+const { attach, detach, newVpc, vpcs } = newAttaching(() => howdah)
 
 describe('as rows that no pass is made over', () => {
   afterAll(async () => {

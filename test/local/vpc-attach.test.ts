@@ -7,6 +7,7 @@ import { namespaceAt } from '#providers/local/network/namespace.ts'
 import { openInstallation } from '#server/installation.ts'
 import { ask } from '../database.ts'
 import { removeDataDir } from '../data-dir.ts'
+import { newAttaching } from '../http/attaching.ts'
 import { type Callers, openCallers } from '../http/callers.ts'
 import { startInstallation, type TestInstallation } from '../installation.ts'
 import { why_no_networks as why } from '../network/vpc-fixture.ts'
@@ -30,15 +31,7 @@ afterAll(async () => {
   await howdah?.stop()
 })
 
-const attach = (service_id: string, vpc_id: string) =>
-  howdah.call('POST', `${howdah.services}/${service_id}/attachToVPC`, { vpc_id })
-const detach = (service_id: string, body?: object) =>
-  howdah.call('POST', `${howdah.services}/${service_id}/detachFromVPC`, body)
-const vpcs = () => `/projects/${howdah.project_id}/vpcs`
-
-async function newVpc(cidr: string): Promise<Vpc> {
-  return (await howdah.call<Vpc>('POST', vpcs(), { cidr, name: 'a VPC', region_code: 'local' })).body
-}
+const { attach, detach, newVpc, vpcs } = newAttaching(() => howdah)
 
 test.skipIf(why)(
   `a service moves into a VPC and out again, and its VPC stays as long as it is needed${why}`,

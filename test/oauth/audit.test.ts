@@ -1,27 +1,21 @@
 // Logins in the audit log: a project reads those of its members, and no secret that a user typed.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { AuditEntry } from '#contract/audit.ts'
 import { newId } from '#server/id.ts'
 import { insertMember } from '#server/member/store.ts'
 import { newCall } from '#test/call.ts'
-import { startInstallation, type TestInstallation } from '#test/installation.ts'
+import type { TestInstallation } from '#test/installation.ts'
 import { until } from '#test/until.ts'
 import { newBrowser } from './browser.ts'
-import { askAs, logIn, openPeople, type People } from './people.ts'
+import { askAs, logIn, type People } from './people.ts'
+import { usePeople } from './use-people.ts'
 
 let installation: TestInstallation
 let people: People
 let origin: string
 
-beforeAll(async () => {
-  installation = await startInstallation()
-  people = await openPeople(installation)
-  origin = installation.server.public_url
-})
-
-afterAll(async () => {
-  await people?.close()
-  await installation?.stop()
+usePeople((on) => {
+  ;({ installation, people, origin } = on)
 })
 
 const listLogins = async (project_id: string, token: string) => {

@@ -1,26 +1,18 @@
 // Whatever is sent to the login pages and the authorization server, it is refused or ignored: never a failure of ours.
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startInstallation, type TestInstallation } from '#test/installation.ts'
+import { expect, test } from 'vitest'
 import { formIn, newBrowser } from './browser.ts'
-import { askAs, openPeople, type People } from './people.ts'
+import { askAs, type People } from './people.ts'
+import { usePeople } from './use-people.ts'
 
 /** The same cases in every run. */
 const seed = 20261115
 
-let installation: TestInstallation
 let people: People
 let origin: string
 
-beforeAll(async () => {
-  installation = await startInstallation()
-  people = await openPeople(installation)
-  origin = installation.server.public_url
-})
-
-afterAll(async () => {
-  await people?.close()
-  await installation?.stop()
+usePeople((on) => {
+  ;({ people, origin } = on)
 })
 
 const odd = fc.oneof(

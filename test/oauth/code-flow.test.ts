@@ -1,41 +1,34 @@
 // Logging in with a browser: the authorization code with PKCE, from a program's first redirect to a call of the API,
 // refreshing, and every way to end a login.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { newCall } from '#test/call.ts'
-import { startInstallation, type TestInstallation } from '#test/installation.ts'
+import type { TestInstallation } from '#test/installation.ts'
 import { formIn, newBrowser } from './browser.ts'
 import {
   askAs,
   cli_redirect,
   codeFrom,
   logIn,
-  openPeople,
   type People,
   type Person,
   postToken,
   refresh,
+  statusFor,
   tokensFor,
 } from './people.ts'
+import { usePeople } from './use-people.ts'
 
 let installation: TestInstallation
 let people: People
 let person: Person
 let origin: string
 
-beforeAll(async () => {
-  installation = await startInstallation()
-  people = await openPeople(installation)
+usePeople(async (on) => {
+  ;({ installation, people, origin } = on)
   person = await people.newPerson()
-  origin = installation.server.public_url
 })
 
-afterAll(async () => {
-  await people?.close()
-  await installation?.stop()
-})
-
-const info = async (access_token: string) =>
-  (await newCall(installation.server.api_url, access_token)('GET', '/auth/info')).status
+const info = (access_token: string) => statusFor(installation, access_token)
 
 test('a user who logs in is an OAuth caller who sees all their projects', async () => {
   const { access_token, expires_in } = await logIn(origin, person)

@@ -1,27 +1,21 @@
 // The pages on which people log in and set passwords: no client can try for ever, none learns who has an account, and
 // no other site can send a form in a user's name.
 import { hash } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { newThrottle } from '#server/oauth/throttle.ts'
 import { newCall } from '#test/call.ts'
-import { startInstallation, type TestInstallation } from '#test/installation.ts'
+import type { TestInstallation } from '#test/installation.ts'
 import { until } from '#test/until.ts'
 import { type Browser, formIn, newBrowser, type Page } from './browser.ts'
-import { askAs, logIn, openPeople, type People, type Person, refresh, tokensFor } from './people.ts'
+import { askAs, logIn, type People, type Person, refresh, tokensFor } from './people.ts'
+import { usePeople } from './use-people.ts'
 
 let installation: TestInstallation
 let people: People
 let origin: string
 
-beforeAll(async () => {
-  installation = await startInstallation()
-  people = await openPeople(installation)
-  origin = installation.server.public_url
-})
-
-afterAll(async () => {
-  await people?.close()
-  await installation?.stop()
+usePeople((on) => {
+  ;({ installation, people, origin } = on)
 })
 
 /** Every test starts with full buckets: they share one address. */

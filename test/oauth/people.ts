@@ -10,6 +10,7 @@ import { newLog } from '#server/log.ts'
 import { insertMember } from '#server/member/store.ts'
 import { createPasswordLink } from '#server/oauth/accounts.ts'
 import { openStore } from '#server/store/access.ts'
+import { newCall } from '#test/call.ts'
 import type { TestInstallation } from '#test/installation.ts'
 import { type Browser, newBrowser, type Page } from './browser.ts'
 
@@ -43,6 +44,11 @@ export async function openPeople({ config, project_id, server }: TestInstallatio
       return { user_id: String(id), email, password }
     },
   }
+}
+
+/** What the API says to the holder of the token: 401 once it is worth nothing. */
+export async function statusFor({ server }: TestInstallation, access_token: string): Promise<number> {
+  return (await newCall(server.api_url, access_token)('GET', '/auth/info')).status
 }
 
 export type Asked = { url: string; redirect_uri: string; code_verifier: string; state: string }

@@ -1,39 +1,20 @@
 // The authorization server as a stranger meets it: a stolen token ends at once, and no other site is let in.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newCall } from '#test/call.ts'
-import { startInstallation, type TestInstallation } from '#test/installation.ts'
+import { describe, expect, test } from 'vitest'
+import type { TestInstallation } from '#test/installation.ts'
 import { newBrowser } from '#test/oauth/browser.ts'
-import {
-  askAs,
-  codeFrom,
-  logIn,
-  openPeople,
-  type People,
-  type Person,
-  postToken,
-  refresh,
-  tokensFor,
-} from '#test/oauth/people.ts'
+import { askAs, codeFrom, logIn, type Person, postToken, refresh, statusFor, tokensFor } from '#test/oauth/people.ts'
+import { usePeople } from '#test/oauth/use-people.ts'
 
 let installation: TestInstallation
-let people: People
 let person: Person
 let origin: string
 
-beforeAll(async () => {
-  installation = await startInstallation()
-  people = await openPeople(installation)
-  person = await people.newPerson()
-  origin = installation.server.public_url
+usePeople(async (on) => {
+  ;({ installation, origin } = on)
+  person = await on.people.newPerson()
 })
 
-afterAll(async () => {
-  await people?.close()
-  await installation?.stop()
-})
-
-const info = async (access_token: string) =>
-  (await newCall(installation.server.api_url, access_token)('GET', '/auth/info')).status
+const info = (access_token: string) => statusFor(installation, access_token)
 
 describe('an access token that was believed a moment ago is worth nothing right after', () => {
   test('its code was used a second time', async () => {

@@ -1,22 +1,14 @@
 // The pages that set a password refuse what strangers try first: the common ones, and the user's own e-mail.
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startInstallation, type TestInstallation } from '#test/installation.ts'
+import { expect, test } from 'vitest'
 import { newBrowser } from '#test/oauth/browser.ts'
-import { logIn, openPeople, type People } from '#test/oauth/people.ts'
+import { logIn, type People } from '#test/oauth/people.ts'
+import { usePeople } from '#test/oauth/use-people.ts'
 
-let installation: TestInstallation
 let people: People
 let origin: string
 
-beforeAll(async () => {
-  installation = await startInstallation()
-  people = await openPeople(installation)
-  origin = installation.server.public_url
-})
-
-afterAll(async () => {
-  await people?.close()
-  await installation?.stop()
+usePeople((on) => {
+  ;({ people, origin } = on)
 })
 
 const weakFor = (email: string) => [
