@@ -94,7 +94,9 @@ export const ConnectionPooler = Type.Object(
     max_client_connections: Type.Optional(
       integer('How many clients it takes at once, in both databases together; absent for a read replica set.', 3843),
     ),
-    pool_size: Type.Optional(integer('How many sessions of PostgreSQL they share; absent for a read replica set.', 183)),
+    pool_size: Type.Optional(
+      integer('How many sessions of PostgreSQL they share; absent for a read replica set.', 183),
+    ),
   },
   { $id: 'ConnectionPooler', description: 'Database `tsdb` pools by session, `tsdb_transaction` by transaction.' },
 )
