@@ -67,7 +67,7 @@ const query = {
     }),
   ),
   before: Type.Optional(
-    text('The id of an event: only those before it.', '1042', {
+    text('The id of an event: those before it only. That of the oldest so far leads on to the older ones.', '1042', {
       maxLength: 15,
       pattern: event_id_pattern,
     }),

@@ -61,7 +61,7 @@ export const ServiceLogs = Type.Object(
 const filters = {
   node: Type.Optional(
     integer(
-      'Which node of a service with replicas or of a replica set, from 0; by default the primary, or the first.',
+      'Which node, from 0: of a service with replicas, by default its primary; of a replica set, by default the first.',
       0,
       {
         minimum: 0,
@@ -72,7 +72,7 @@ const filters = {
   search: Type.Optional(
     Type.Array(Type.String({ maxLength: 1_000 }), {
       maxItems: 10,
-      description: 'Texts that must all occur in the message, in any case. Repeat it for several.',
+      description: 'Texts that all occur in the message, in any case. Repeat it for several.',
       examples: [['does not exist']],
     }),
   ),
