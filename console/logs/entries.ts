@@ -1,7 +1,7 @@
 // The entries on screen: pages from the newest back, and above them what has come since. An entry that comes while the reader is
 // further down waits, so that nothing moves under the eyes.
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
+import { useEffect, useMemo, useState } from 'react'
 import { log_page_entries_max, type LogEntry } from '#contract/log.ts'
 import { followed, hiddenFor, visible } from '../follow.ts'
 import { read } from '../query.ts'
@@ -24,13 +24,15 @@ export function useEntries(place: Place, view: Search, live: boolean) {
     getNextPageParam: (last, all) => (all.length * log_page_entries_max >= entries_max ? undefined : last.last_cursor),
     refetchOnWindowFocus: false,
   })
-  const older = pages.data?.pages.flatMap((page) => page.entries ?? []) ?? []
+  const older = useMemo(() => pages.data?.pages.flatMap((page) => page.entries ?? []) ?? [], [pages.data])
   // What is newest is not at the place where something was told last: entries of one moment are sorted by their times.
   const newest = older[0]?.id
   const is_read = pages.data !== undefined && !isCustom(view)
   const { newer, waiting, show } = useTail({ place, view, from: newest, enabled: live && is_read, at_top })
-  const known = new Set(older.map(({ id }) => id))
-  const entries = [...newer.filter(({ id }) => !known.has(id)), ...older].slice(0, entries_max)
+  const entries = useMemo(() => {
+    const known = new Set(older.map(({ id }) => id))
+    return [...newer.filter(({ id }) => !known.has(id)), ...older].slice(0, entries_max)
+  }, [newer, older])
   return { pages, entries, waiting, show, setAtTop }
 }
 
@@ -63,7 +65,8 @@ function useTail({ place, view, from, enabled, at_top }: TailParts) {
     if (at_top) setShown(come.length)
   }, [at_top, come.length])
   const waiting = Math.max(0, come.length - shown)
-  return { newer: come.slice(waiting), waiting, show: () => setShown(come.length) }
+  const newer = useMemo(() => come.slice(waiting), [come, waiting])
+  return { newer, waiting, show: () => setShown(come.length) }
 }
 
 /** While the tab is seen; entries come in bundles, so that a busy log does not draw the page for each. */

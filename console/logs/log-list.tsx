@@ -8,7 +8,9 @@ import { layout } from '../part/layout.tsx'
 import { exact } from '../part/time.tsx'
 import css from './logs.module.css'
 
-const row_pixels = 28
+/** Of a row that is closed, as the style sheet makes it: a row of another height than was believed moves all others. */
+const row_pixels = 29
+const narrow_row_pixels = 47
 const rows_ahead = 20
 
 type ListProps = {
@@ -33,9 +35,10 @@ export function LogList({ entries, onEnd, onTop, linkTo, sought, asked, ...acts 
   const rows = useVirtualizer({
     count: entries.length,
     getScrollElement: () => list.current,
-    estimateSize: () => row_pixels,
+    estimateSize: () => (matchMedia('(max-width: 599px)').matches ? narrow_row_pixels : row_pixels),
     overscan: rows_ahead,
-    getItemKey: (index) => entries[index]?.id ?? index,
+    // Another function makes it look at all rows again.
+    getItemKey: useCallback((index: number) => entries[index]?.id ?? index, [entries]),
   })
   useEffect(() => {
     list.current?.scrollTo({ top: 0 })
