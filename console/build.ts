@@ -2,10 +2,19 @@
 // `--if-newer`: only where a source is newer than the last build.
 import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Plugin } from 'vite'
 
 const root = join(import.meta.dirname, '..')
 const dist = join(root, 'dist')
 const target = join(dist, 'console')
+/** Which files there are: few to the first paint, each with all that its module imports and no file above has. */
+const groups = [
+  { name: 'first', test: /\/console\/first\.ts$/ },
+  { name: 'react', test: /\/node_modules\/(react|react-dom|scheduler)\// },
+  { name: 'main', test: /\/console\/main\.tsx$/ },
+  // What a first press may open.
+  { name: 'later', test: /\/console\/frame\/later\.tsx$/ },
+].map((group, index) => ({ ...group, priority: 9 - index }))
 const sources = ['console', 'contract', 'package-lock.json']
 
 if (!process.argv.includes('--if-newer') || (await isNewer())) await buildConsole()
@@ -27,7 +36,7 @@ async function buildConsole(): Promise<void> {
       root: import.meta.dirname,
       base: '/console/',
       logLevel: 'warn',
-      plugins: [slimContract(), react()],
+      plugins: [slimContract(), react(), preload(), compileAll()],
       build: {
         outDir: join(aside, 'new'),
         // One sheet for all pages: small, and loaded with the first one. No file becomes a data: URL, which the policy forbids.
@@ -37,10 +46,7 @@ async function buildConsole(): Promise<void> {
         target: 'es2024',
         emptyOutDir: true,
         chunkSizeWarningLimit: 1000,
-        // Few files to the first paint: what every page shares is one, and each page adds its own.
-        rolldownOptions: {
-          output: { codeSplitting: { groups: [{ name: 'shared', test: isShared }] } },
-        },
+        rolldownOptions: { output: { codeSplitting: { groups } } },
       },
     })
     await rename(target, join(aside, 'old')).catch(() => undefined)
@@ -50,10 +56,31 @@ async function buildConsole(): Promise<void> {
   }
 }
 
-/** What the first page needs. Dialogs, the palette and what one page alone needs come later. */
-function isShared(id: string): boolean {
-  if (/uplot|virtual|\/dialog\/|part\/(chart|confirm-dialog|dialog)|frame\/(palette|login-ended)/.test(id)) return false
-  return /node_modules|\/contract\/|\/console\/(part|frame)\/|\/console\/[\w-]+\.ts$/.test(id)
+/** The first script imports the others when it runs: the page names them, so that they come at the same time. */
+function preload(): Plugin {
+  return {
+    name: 'preload',
+    transformIndexHtml: (_page, { bundle = {} }) =>
+      Object.keys(bundle)
+        .filter((name) => /\/(main|react|rolldown-runtime)-[^/]*\.js$/.test(name))
+        .map((name) => ({ tag: 'link', attrs: { rel: 'modulepreload', crossorigin: true, href: `/console/${name}` } })),
+  }
+}
+
+/** A browser compiles all functions of such a file where it reads it, beside the page, and not one by one as they are called. */
+function compileAll(): Plugin {
+  return {
+    name: 'compile-all',
+    generateBundle: {
+      order: 'post',
+      handler: (_options, bundle) => {
+        for (const file of Object.values(bundle)) {
+          if (file.type === 'chunk' && ['main', 'react'].includes(file.name))
+            file.code = `//# allFunctionsCalledOnLoad\n${file.code}`
+        }
+      },
+    },
+  }
 }
 
 async function isNewer(): Promise<boolean> {

@@ -5,6 +5,7 @@ import { type Api, base_path, type EndpointName } from '#contract/api.ts'
 import { type ClientInput, newClient } from '#contract/client.ts'
 import type { OutputOf } from '#contract/endpoint.ts'
 import { Fault } from '#contract/fault.ts'
+import { takeEarly } from './early.ts'
 import { guess } from './guess.ts'
 import { type ActName, type ReadName, staleAfter } from './refetch.ts'
 import { version_header } from '#contract/version.ts'
@@ -61,7 +62,7 @@ export async function refetch(names: readonly ReadName[]): Promise<void> {
 
 async function notedFetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
   try {
-    const response = await sessionFetch(input, init)
+    const response = await (takeEarly(input, init?.method) ?? sessionFetch(input, init))
     noteAnswer(true)
     noteVersion(response.headers.get(version_header))
     return response

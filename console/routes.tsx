@@ -15,6 +15,7 @@ import { kept } from './keep.ts'
 import { Skeleton } from './part/layout.tsx'
 import { paths } from './paths.ts'
 import { q, queries } from './query.ts'
+import { Services } from './services/services.tsx'
 import { listedService, servicePages } from './service-list.ts'
 import { parseSearch, type Search, stringifySearch } from './search.ts'
 
@@ -48,7 +49,7 @@ const services = createRoute({
   getParentRoute: () => project,
   path: '/services',
   loader: ({ params: { project_id } }) => queries.ensureInfiniteQueryData(servicePages(project_id)),
-  component: lazyRouteComponent(() => import('./services/services.tsx'), 'Services'),
+  component: Services,
 })
 
 const newService = createRoute({
@@ -171,20 +172,21 @@ function missing(error: unknown): never {
   throw error instanceof Fault && error.code === 'NOT_FOUND' ? notFound() : error
 }
 
-export const router = createRouter({
-  routeTree: root.addChildren([
-    home,
-    projects,
-    project.addChildren([services, newService, service.addChildren(tabs), ...others]),
-    account,
-    installation,
-  ]),
-  parseSearch,
-  stringifySearch,
-  defaultPreload: 'intent',
-  defaultPreloadStaleTime: 0,
-  defaultPendingMs: 150,
-  defaultPendingComponent: Skeleton,
-  defaultErrorComponent: Failure,
-  defaultNotFoundComponent: () => <Failure />,
-})
+export const newRouter = () =>
+  createRouter({
+    routeTree: root.addChildren([
+      home,
+      projects,
+      project.addChildren([services, newService, service.addChildren(tabs), ...others]),
+      account,
+      installation,
+    ]),
+    parseSearch,
+    stringifySearch,
+    defaultPreload: 'intent',
+    defaultPreloadStaleTime: 0,
+    defaultPendingMs: 150,
+    defaultPendingComponent: Skeleton,
+    defaultErrorComponent: Failure,
+    defaultNotFoundComponent: () => <Failure />,
+  })

@@ -4,10 +4,10 @@ import { infiniteQueryOptions, useInfiniteQuery } from '@tanstack/react-query'
 import { useEffect, useMemo } from 'react'
 import type { Service } from '#contract/service.ts'
 import type { ServicePage } from './guess.ts'
+import { services_per_page } from './early.ts'
 import { pollInterval } from './polling.ts'
 import { queries, read } from './query.ts'
 
-const services_per_page = 500
 const none: readonly Service[] = []
 
 export function servicePages(project_id: string) {

@@ -20,7 +20,7 @@ import { snapshot_endpoints } from './snapshot.ts'
 import { token_endpoints } from './token.ts'
 import { vpc_endpoints } from './vpc.ts'
 
-export const base_path = '/public/api/v1'
+export { base_path } from './base-path.ts'
 
 export const api = {
   ...auth_endpoints,

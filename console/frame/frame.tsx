@@ -13,9 +13,13 @@ import { Rail } from './rail.tsx'
 import { TopBar } from './top-bar.tsx'
 import { noteVisit } from './visited.ts'
 
+const Later = lazy(async () => ({ default: (await import('./later.tsx')).Later }))
+
 const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
 
 const LoginEnded = lazy(async () => ({ default: (await import('./login-ended.tsx')).LoginEnded }))
+
+const later_ms = 500
 
 export function Frame() {
   const [panel, setPanel] = useState<Panel>()
@@ -25,6 +29,7 @@ export function Frame() {
   useKeys(project_id, setPanel)
   useFollow(project_id)
   const offline = useOfflineSince()
+  const is_later = useIsLater()
   const [ended, setEnded] = useState(false)
   useEffect(() => onLoginEnded(() => setEnded(true)), [])
   useEffect(() => {
@@ -67,8 +72,23 @@ export function Frame() {
         </Suspense>
       )}
       <Toasts />
+      {is_later && (
+        <Suspense>
+          <Later />
+        </Suspense>
+      )}
     </div>
   )
+}
+
+/** Whether the first page has been on screen for a moment. */
+function useIsLater(): boolean {
+  const [is_later, setIsLater] = useState(false)
+  useEffect(() => {
+    const timer = setTimeout(() => setIsLater(true), later_ms)
+    return () => clearTimeout(timer)
+  }, [])
+  return is_later
 }
 
 function Banner({ since }: { since: number | undefined }) {

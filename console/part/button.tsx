@@ -1,8 +1,7 @@
 // A button that is never dead without a reason: `reason` says why it cannot be pressed, can be read by focus and by pointer, and
 // keeps the press from happening. There is no other way to disable one.
-import { Tooltip } from '@base-ui/react/tooltip'
 import { Link } from '@tanstack/react-router'
-import type { ReactElement, ReactNode } from 'react'
+import type { ComponentProps, ReactElement, ReactNode } from 'react'
 import css from './button.module.css'
 import { Icon, type IconName } from './icon.tsx'
 
@@ -25,7 +24,7 @@ export type ButtonProps = Look & {
 export function Button(props: ButtonProps) {
   const { children, label, reason, pending = false, type = 'button', pressed, onPress, icon } = props
   const stopped = reason !== undefined || pending
-  const button = (
+  return (
     <button
       type={type}
       className={classOf(props, children === undefined)}
@@ -34,6 +33,7 @@ export function Button(props: ButtonProps) {
       aria-description={reason}
       aria-busy={pending || undefined}
       aria-pressed={pressed}
+      data-tip={reason ?? (children === undefined ? label : undefined)}
       onClick={(event) => {
         if (stopped) event.preventDefault()
         else onPress?.()
@@ -43,8 +43,6 @@ export function Button(props: ButtonProps) {
       {children}
     </button>
   )
-  const tip = reason ?? (children === undefined ? label : undefined)
-  return tip === undefined ? button : <Tip text={tip}>{button}</Tip>
 }
 
 /** A link that looks like a button. */
@@ -57,23 +55,8 @@ export function ButtonLink({ to, children, ...look }: Look & { to: string; child
   )
 }
 
-export function Tip({ text, children }: { text: string; children: ReactElement }) {
-  return (
-    <Tooltip.Root>
-      <Tooltip.Trigger render={children} />
-      <Tooltip.Portal>
-        <Tooltip.Positioner sideOffset={6} className={css['layer']}>
-          <Tooltip.Popup className={css['tip']} role="tooltip">
-            {text}
-          </Tooltip.Popup>
-        </Tooltip.Positioner>
-      </Tooltip.Portal>
-    </Tooltip.Root>
-  )
-}
-
 /** What opens a menu: a plain element, which the menu gives its own behaviour. */
-export function iconTrigger(label: string, look: Look = {}): ReactElement {
+export function iconTrigger(label: string, look: Look = {}): ReactElement<ComponentProps<'button'>> {
   return (
     <button type="button" className={classOf(look, true)} aria-label={label}>
       <Icon name="more" />

@@ -1,7 +1,6 @@
-// A menu of acts behind a button. An act that is not possible is there all the same, and says why.
-import { Menu as Base } from '@base-ui/react/menu'
-import type { ReactElement } from 'react'
-import css from './menu.module.css'
+// A menu of acts behind a button. An act that is not possible is there all the same, and says why. The code of what opens comes later
+// than the page: the button itself needs none of it.
+import { cloneElement, type ComponentProps, lazy, type ReactElement, Suspense, useRef, useState } from 'react'
 
 export type Act = {
   label: string
@@ -10,39 +9,33 @@ export type Act = {
   run: () => void
 }
 
-/** Groups of acts, with a line between them. */
-export function Menu({ trigger, groups }: { trigger: ReactElement; groups: readonly (readonly Act[])[] }) {
-  return (
-    <Base.Root modal={false}>
-      <Base.Trigger render={trigger} />
-      <Base.Portal>
-        <Base.Positioner sideOffset={4} align="end" className={css['layer']}>
-          <Base.Popup className={css['popup']}>
-            {groups.map((acts, index) => (
-              <MenuGroup key={acts[0]?.label ?? index} acts={acts} first={index === 0} />
-            ))}
-          </Base.Popup>
-        </Base.Positioner>
-      </Base.Portal>
-    </Base.Root>
-  )
-}
+type MenuProps = { trigger: ReactElement<ComponentProps<'button'>>; groups: readonly (readonly Act[])[] }
 
-function MenuGroup({ acts, first }: { acts: readonly Act[]; first: boolean }) {
+const OpenMenu = lazy(async () => ({ default: (await import('./open-menu.tsx')).OpenMenu }))
+
+/** Groups of acts, with a line between them. */
+export function Menu({ trigger, groups }: MenuProps) {
+  const button = useRef<HTMLButtonElement>(null)
+  const [opened, setOpened] = useState<'by pointer' | 'by key'>()
   return (
     <>
-      {!first && <div className={css['rule']} role="separator" />}
-      {acts.map(({ label, reason, danger = false, run }) => (
-        <Base.Item
-          key={label}
-          className={`${css['item']} ${danger && reason === undefined ? css['danger'] : ''}`}
-          disabled={reason !== undefined}
-          onClick={run}
-        >
-          {label}
-          {reason !== undefined && <span className={css['why']}>{reason}</span>}
-        </Base.Item>
-      ))}
+      {cloneElement(trigger, {
+        ref: button,
+        'aria-haspopup': 'menu',
+        'aria-expanded': opened !== undefined,
+        // A key presses without a pointer: zero times.
+        onClick: ({ detail }) => setOpened(opened === undefined ? (detail === 0 ? 'by key' : 'by pointer') : undefined),
+        onKeyDown: (event) => {
+          if (event.key !== 'ArrowDown') return
+          event.preventDefault()
+          setOpened('by key')
+        },
+      })}
+      {opened !== undefined && (
+        <Suspense>
+          <OpenMenu {...{ button, groups }} by_key={opened === 'by key'} onClose={() => setOpened(undefined)} />
+        </Suspense>
+      )}
     </>
   )
 }

@@ -1,9 +1,10 @@
-// The console before a server without databases: every endpoint from the browser, every role, changes that others make, a long list, and the login
-// of a program that is none of ours. One server, one browser, and a proxy between them.
+// The console before a server without databases: every endpoint from the browser, every role, the first page, changes that others make, a
+// long list, and the login of a program that is none of ours. One server, one browser, and a proxy between them.
 import { afterAll, beforeAll, describe } from 'vitest'
 import { no_browser, startBrowser, type TestBrowser, without_databases } from './browser.ts'
 import { endpointTests } from './every-endpoint.ts'
 import { roleTests } from './every-role.ts'
+import { firstPageTests } from './first-page.ts'
 import { liveTests } from './live-changes.ts'
 import { longListTests } from './long-list.ts'
 import { type Proxy, startProxy } from './proxy.ts'
@@ -28,6 +29,7 @@ afterAll(async () => {
 
 describe('every endpoint', () => endpointTests(() => browser))
 describe('every role', () => roleTests(() => browser))
+describe('the first page', () => firstPageTests(() => browser))
 describe('other programs', () => programTests(() => browser))
 describe('what is shown at once', () =>
   shownAtOnceTests(

@@ -1,0 +1,52 @@
+// The first page: what it needs is asked for once, however early, and what its code leaves for later is there when it is wanted.
+import { expect, test } from 'vitest'
+import { until } from '#test/until.ts'
+import { no_browser, type TestBrowser } from './browser.ts'
+
+export function firstPageTests(started: () => TestBrowser): void {
+  test.skipIf(no_browser)(`what the first page needs is asked for once${no_browser}`, async () => {
+    const browser = started()
+    const { howdah, url } = browser
+    const { page, context, requests } = await browser.newUser('viewer')
+    for (const path of [howdah.services, '/']) {
+      await page.goto('about:blank')
+      requests.length = 0
+      await page.goto(url + path, { waitUntil: 'commit' })
+      await page.getByRole('heading', { name: 'Services', level: 1 }).waitFor()
+      const all = requests.map(({ method, url: to }) => `${method} ${to.slice(url.length)}`)
+      // From then on changes are followed, and asked for again.
+      const followed = all.findIndex((one) => one.includes('/events'))
+      const asked = followed === -1 ? all : all.slice(0, followed)
+      const api = '/public/api/v1'
+      for (const one of ['POST /console/session', `GET ${api}/projects`, `GET ${api}${howdah.services}?limit=500`]) {
+        expect(asked.filter((other) => other === one)).toEqual([one])
+      }
+    }
+    await context.close()
+  })
+
+  test.skipIf(no_browser)(`menus and tips, by pointer and by keys${no_browser}`, async () => {
+    const browser = started()
+    const { page, open, wrong } = await browser.userAs('owner')
+    const focused = (name: string) => page.evaluate((own) => document.activeElement?.getAttribute(own), name)
+    await open(browser.howdah.services)
+    const account = page.getByRole('button', { name: 'Account', exact: true })
+    const items = page.getByRole('menuitem')
+    await account.click()
+    await items.first().waitFor()
+    await account.click()
+    await items.first().waitFor({ state: 'detached' })
+    await account.press('Enter')
+    await until(async () => (await focused('role')) === 'menuitem')
+    await page.keyboard.press('Escape')
+    await items.first().waitFor({ state: 'detached' })
+    await until(async () => (await focused('aria-label')) === 'Account')
+    const theme = page.getByRole('button', { name: /^Theme/ })
+    await theme.hover()
+    const tip = page.getByRole('tooltip')
+    await tip.getByText((await theme.getAttribute('aria-label')) ?? '').waitFor()
+    await page.keyboard.press('Escape')
+    await tip.waitFor({ state: 'detached' })
+    expect(wrong).toEqual([])
+  })
+}
