@@ -36,7 +36,7 @@ await inPlace(10, async ({ runs }) => {
       await searchFigure(user, devtools, project_id),
       await scrollFigure(browser, user, devtools, made),
       await chartFigure(browser, user, devtools, made),
-      ...(await interactiveFigures(browser, runs)),
+      ...(await interactiveFigures(browser, made, runs)),
     ]
     printFigures(`console, ${runs} runs`, figures)
   } finally {
@@ -80,16 +80,17 @@ async function scrollFigure(
     await page.waitForTimeout(200)
   }
   const times: number[] = []
+  const longestTask = await watchTasks(devtools)
   const screens = await list.evaluate((element) => Math.ceil(element.scrollHeight / element.clientHeight))
   for (let screen = 0; screen < screens; screen += 1) {
     const step = () => list.evaluate((element) => element.scrollBy(0, -element.clientHeight))
     times.push(await spentMs(page, devtools, 'TaskDuration', step))
   }
-  const worst = Math.max(...times)
+  const longest = await longestTask()
   return {
-    what: `all work for a screen of a log of ${await count()} rows, scrolled from end to end`,
+    what: `all work for a screen of a log of ${await count()} rows, scrolled from end to end; longest task ${longest.toFixed(0)} ms`,
     ours: spread(times, 'ms'),
-    goal: { text: `each < ${task_ms_goal} ms`, reached: worst < task_ms_goal },
+    goal: { text: `no task > ${task_ms_goal} ms`, reached: longest <= task_ms_goal },
   }
 }
 
@@ -126,17 +127,17 @@ async function chartFigure(
   }
 }
 
-async function interactiveFigures(browser: TestBrowser, runs: number): Promise<Figure[]> {
+async function interactiveFigures(browser: TestBrowser, { service_id }: ReadyService, runs: number): Promise<Figure[]> {
   const { howdah } = browser
   const bare = await startBarePage(howdah)
   const [floor, ours]: [Load[], Load[]] = [[], []]
   try {
     for (let run = 0; run < runs; run += 1) {
       const visitor = await browser.newVisitor()
-      floor.push(await loadOf(visitor.page, bare.url))
+      floor.push(await loadOf(visitor.page, bare.url, service_id))
       await visitor.context.close()
       const user = await browser.newUser('owner')
-      ours.push(await loadOf(user.page, `${browser.url}${howdah.services}`))
+      ours.push(await loadOf(user.page, `${browser.url}${howdah.services}`, service_id))
       await user.context.close()
     }
   } finally {
@@ -162,16 +163,44 @@ async function interactiveFigures(browser: TestBrowser, runs: number): Promise<F
 type Load = { ms: number; processor_ms: number }
 
 /** From a request for the page until its list is there, in a browser that has seen nothing of it. */
-async function loadOf(page: Page, url: string): Promise<Load> {
+async function loadOf(page: Page, url: string, service_id: string): Promise<Load> {
   const devtools = await page.context().newCDPSession(page)
   await devtools.send('Performance.enable', { timeDomain: 'threadTicks' })
   await devtools.send('Emulation.setCPUThrottlingRate', { rate: slowed })
   await page.goto(url, { waitUntil: 'commit' })
-  await page.getByRole('link', { name: 'busy' }).waitFor()
-  const ms = await page.evaluate(() => performance.now())
+  // Looked for with every frame, at the same price on every page: a locator looks twice a second, and at every element.
+  const found = await page.waitForFunction(
+    (path) => document.querySelector(`a[href$="${path}"]`) && performance.now(),
+    `/services/${service_id}`,
+    { polling: 'raf' },
+  )
+  const ms = Number(await found.jsonValue())
   const { metrics } = await devtools.send('Performance.getMetrics')
   const seconds = metrics.find(({ name }) => name === 'TaskDuration')?.value ?? 0
   return { ms, processor_ms: seconds * 1000 }
+}
+
+type TraceEvent = { name: string; tid: number; pid: number; tdur?: number }
+
+/** Returns what ends it and tells the processor time of the longest task since, of the thread that ran the page's scripts. */
+async function watchTasks(devtools: CDPSession): Promise<() => Promise<number>> {
+  const events: TraceEvent[] = []
+  devtools.on('Tracing.dataCollected', ({ value }) => events.push(...(value as unknown[] as TraceEvent[]))) // as the protocol says
+  const traceConfig = { includedCategories: ['toplevel', 'devtools.timeline'] }
+  await devtools.send('Tracing.start', { transferMode: 'ReportEvents', traceConfig })
+  return async () => {
+    const complete = new Promise((resolve) => devtools.once('Tracing.tracingComplete', resolve))
+    await devtools.send('Tracing.end')
+    await complete
+    const called = Object.groupBy(
+      events.filter(({ name }) => name === 'FunctionCall'),
+      ({ pid, tid }) => `${pid} ${tid}`,
+    )
+    const [most = []] = Object.values(called).toSorted((one, other) => (other?.length ?? 0) - (one?.length ?? 0))
+    const isOfPage = ({ pid, tid }: TraceEvent) => pid === most[0]?.pid && tid === most[0].tid
+    const tasks = events.filter((event) => event.name.endsWith('RunTask') && isOfPage(event))
+    return Math.max(...tasks.map(({ tdur = 0 }) => tdur)) / 1000
+  }
 }
 
 /** Processor time of the page, of scripts or of everything, until it was at rest again. */

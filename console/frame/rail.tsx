@@ -30,13 +30,28 @@ export function placesOf(project_id: string | undefined): Place[] {
   ]
 }
 
+/** That of favicon.svg, drawn with the page: a picture of its own is a document of its own to the browser. */
+const Mark = () => (
+  <svg viewBox="0 0 32 32" aria-hidden="true">
+    <rect width="32" height="32" rx="7" fill="#0b57a4" />
+    <path
+      d="M7 13h18M9 13V9l7-3 7 3v4M10 13v6M22 13v6M6 19h20l-2 6H8z"
+      fill="none"
+      stroke="#fff"
+      strokeWidth="2.2"
+      strokeLinejoin="round"
+      strokeLinecap="round"
+    />
+  </svg>
+)
+
 export function Rail({ open }: { open: boolean }) {
   const places = placesOf(useProjectId())
   return (
     <aside aria-label="Howdah" className={`${css['rail']} ${open ? css['open'] : ''}`}>
       <div className={css['railin']}>
         <Link to="/" className={css['brand']}>
-          <img src="/console/favicon.svg" alt="" />
+          <Mark />
           Howdah
         </Link>
         <div className={css['project']}>
