@@ -105,7 +105,6 @@ test.each<[ConnectionFormat, string]>([
   ['sqlalchemy', '", connect_args={"prepare_threshold": None})'],
   ['go', '&default_query_exec_mode=exec")'],
   ['jdbc', '&prepareThreshold=0'],
-  ['rust', '&statement-cache-capacity=0")'],
 ])('through a pooler by transaction %s is told to prepare nothing for later', (format, words) => {
   expect(connectionLine({ ...it, database: 'tsdb_transaction' }, format)).toContain(words)
   expect(connectionLine(it, format)).not.toContain(words)

@@ -114,8 +114,8 @@ const lines: Record<ConnectionFormat, (it: Connection, secrets: ConnectionSecret
   },
   go: (it, secrets) => `pgx.Connect(ctx, ${JSON.stringify(uriOf(it, secrets, { default_query_exec_mode: 'exec' }))})`,
   ruby: (it, secrets) => `PG.connect(${singleQuoted(keywordsOf(it, secrets))})`,
-  rust: (it, secrets) =>
-    `sqlx::PgPool::connect(${JSON.stringify(uriOf(it, secrets, { 'statement-cache-capacity': '0' }))}).await?`,
+  // It prepares every statement under a name, whatever its address says.
+  rust: (it, secrets) => `sqlx::PgPool::connect(${JSON.stringify(uriOf(it, secrets))}).await?`,
   php: (it, secrets) => {
     const { user = '', ...members } = variablesOf(it, secrets)
     const source = Object.entries(members).map(([name, value]) => `${name}=${keywordQuoted(value)}`)
