@@ -11,6 +11,7 @@ import type { Service } from '#contract/service.ts'
 import type { TestInstallation } from '../installation.ts'
 import { needs } from '../offered.ts'
 import { examplesOf } from '../sample.ts'
+import { withoutMeasures } from './measures.ts'
 import { startInRegion } from './region.ts'
 import { pathOf, type Row, rows, valid_bodies } from './requests.ts'
 
@@ -38,13 +39,8 @@ afterAll(async () => {
 const send = (row: Row, body: unknown, headers: Record<string, string> = {}) =>
   installation.call(row.endpoint.method, pathOf(row, { ...installation, service_id }), body, headers)
 
-/** Without what they use and what protects them, which change by themselves. */
 const listedServices = async () =>
-  (await installation.call<Service[]>('GET', installation.services)).body.map((service) => ({
-    ...service,
-    metrics: {},
-    protection: {},
-  }))
+  (await installation.call<Service[]>('GET', installation.services)).body.map(withoutMeasures)
 
 /** Polled until it holds: on a very busy machine a service may seem unstable for a moment. */
 async function expectNothingChanged() {

@@ -6,6 +6,7 @@ import { openStoreOf } from '#test/database.ts'
 import type { TestInstallation } from '#test/installation.ts'
 import { needs } from '#test/offered.ts'
 import { until } from '#test/until.ts'
+import { withoutMeasures } from './measures.ts'
 import { startInRegion } from './region.ts'
 
 let howdah: TestInstallation
@@ -27,11 +28,6 @@ const deletedIds = async () => (await listDeleted()).map(({ service_id }) => ser
 const lastEvent = async (service_id: string) => {
   const path = `/projects/${howdah.project_id}/events?limit=1&service_id=${service_id}`
   return (await howdah.call<{ entries: { kind: string; message: string }[] }>('GET', path)).body.entries[0]
-}
-
-/** As it is wanted: what was measured a few seconds ago may not be known yet, or be another number. */
-function withoutMeasures({ metrics: _metrics, protection: _protection, replicas: _replicas, ...service }: Service) {
-  return { ...service, read_replica_sets: service.read_replica_sets.map(({ members: _members, ...set }) => set) }
 }
 
 const rolesOf = ({ replicas = [] }: Service) => replicas.map(({ role }) => role).join()

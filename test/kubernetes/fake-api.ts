@@ -127,6 +127,7 @@ async function answer({ store, watches, logs, denied }: World, request: Incoming
   if (url.searchParams.has('watch')) return stream(store, watches, path, selector, url, response)
   if (url.pathname.endsWith('/proxy/pg/status')) return say(statusOf(store, path))
   if (path.endsWith('/log')) return response.end((logs.get(path.slice(0, -4)) ?? []).join('\n'))
+  if (path.endsWith(':9187/proxy/metrics')) return response.end(ownMetricsOf(logs.get(path.split(':')[0] ?? '')))
   if (path.includes('/proxy/')) return response.end(metricsOf(store))
   const found = store.find(path)
   if (found) return say(found)
@@ -189,6 +190,10 @@ function statusOf(store: Store, path: string) {
   }))
   return { replicationInfo }
 }
+
+/** As the instance manager of a primary tells them: its PostgreSQL was started when its log begins. */
+const ownMetricsOf = ([first = '']: readonly string[] = []) =>
+  `cnpg_pg_postmaster_start_time ${Date.parse(first.split(' ')[0] ?? '') / 1000}\n`
 
 /** As a kubelet tells them. */
 const metricsOf = (store: Store) =>
