@@ -1,4 +1,4 @@
-// Programs of the distribution that some features need, PgBouncer, HAProxy, iproute2 and psql, backups restic, and some tests, xfsprogs and uidmap.
+// Programs of the distribution that some features need, PgBouncer, HAProxy, iproute2 and psql, backups restic, and some tests, xfsprogs, uidmap and Chromium.
 // Where they are missing they are installed, as root and by apt-get, once for each installation of Howdah: a host without network starts
 // as fast as ever.
 // 1. A failure is a warning: features answer for themselves, and `howdah doctor` says what is missing.
@@ -21,6 +21,7 @@ const programs = [
   { program: 'restic', debian_package: 'restic', for_backups: true },
   { program: 'mkfs.xfs', debian_package: 'xfsprogs', for_tests: true },
   { program: 'newuidmap', debian_package: 'uidmap', for_tests: true },
+  { program: 'chromium', debian_package: 'chromium', for_tests: true },
 ]
 /** Debian puts servers where ordinary users do not search. */
 const system_folders = ['/usr/sbin', '/usr/bin', '/sbin', '/bin', '/usr/local/sbin', '/usr/local/bin']
