@@ -43,7 +43,7 @@ export function Projects() {
             { label: 'Your role', cell: ({ role }) => role },
             { label: 'Services', cell: ({ services }) => services },
             { label: 'Id', cell: ({ id }) => <CopyText text={id} what="id" /> },
-            { label: 'Made', cell: ({ created }) => <Time value={created} /> },
+            { label: 'Created', cell: ({ created }) => <Time value={created} /> },
           ]}
         />
       )}

@@ -101,7 +101,7 @@ function Head({ service, children }: { service: Service; children: React.ReactNo
         </span>
         {service.running_since !== undefined && <Up since={service.running_since} />}
         <span>
-          made <Time value={service.created} />
+          created <Time value={service.created} />
         </span>
         {forked_from !== undefined && (
           <span>

@@ -54,7 +54,7 @@ const columns: readonly Column<Branch>[] = [
   },
   { label: 'Extras', cell: ({ service }) => extrasOf(service) },
   {
-    label: 'Made',
+    label: 'Created',
     nowrap: true,
     order: ({ service }) => -Date.parse(service.created),
     cell: ({ service }) => <Time value={service.created} />,
