@@ -7,6 +7,7 @@ test.each([
   ['file:///mnt/nas/howdah', { repository: '/mnt/nas/howdah', folder: '/mnt/nas/howdah' }],
   ['file:///mnt/a%20b', { repository: '/mnt/a b', folder: '/mnt/a b' }],
   ['s3://bucket/some/prefix', { repository: 's3:https://s3.amazonaws.com/bucket/some/prefix' }],
+  ['s3://bucket//some//prefix/', { repository: 's3:https://s3.amazonaws.com/bucket/some/prefix' }],
   ['s3://bucket?endpoint=http://127.0.0.1:7070', { repository: 's3:http://127.0.0.1:7070/bucket' }],
   [
     's3://bucket/p/?endpoint=https://s3.example.com&upload_kib_per_second=512',

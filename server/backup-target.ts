@@ -44,6 +44,7 @@ function bucketOf(url: URL): Pick<BackupTarget, 'repository'> {
   if (url.host === '' || at === null || !/^https?:$/.test(at.protocol) || at.username !== '') {
     throw new Error(`${form}, not ${JSON.stringify(url.href)}`)
   }
-  const prefix = url.pathname.replaceAll(/^\/+|\/+$/g, '')
-  return { repository: `s3:${at.origin}/${url.host}${prefix === '' ? '' : `/${prefix}`}` }
+  // Without empty parts, which restic leaves out too.
+  const parts = [url.host, ...url.pathname.split('/').filter((part) => part !== '')]
+  return { repository: `s3:${at.origin}/${parts.join('/')}` }
 }

@@ -1,11 +1,13 @@
 // A key of the repository, in restic's own form: the repository's master key, encrypted with a password. restic makes each try of a password
 // dear, half a second of a processor, and pays that in every run itself, several times a minute. Our passwords are 256 random bits, which
-// no trying finds: their keys are as cheap as restic reads them. (A run of restic took 0.50 s of a processor, and takes 0.02 s.)
+// no trying finds: the key of daily use is as cheap as restic reads one. (A run of restic took 0.50 s of a processor, and takes 0.02 s.)
+// restic itself makes the key of recovery: it is used once, on the worst of days.
 import { createCipheriv, createHash, randomBytes, scryptSync } from 'node:crypto'
-import { chown, rename, writeFile } from 'node:fs/promises'
+import { chown, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AwsClient } from 'aws4fetch'
 import { mayGiveUsers } from '#providers/host/privilege.ts'
+import { syncFileSystem } from '#providers/host/sync.ts'
 import { unprivileged } from '#providers/host/user-map.ts'
 import type { BackupTarget } from '../backup-target.ts'
 import type { Restic, Secrets } from './restic.ts'
@@ -24,6 +26,8 @@ export async function addKey(restic: Restic, at: At, password: string): Promise<
   const text = keyOf(password, Buffer.from(master_key))
   const id = createHash('sha256').update(text).digest('hex')
   await (at.target.folder === undefined ? putIntoBucket(at, id, text) : putIntoFolder(at.target.folder, id, text))
+  // A store that said yes may have put it where restic does not look.
+  await restic(['cat', 'key', id, '--no-lock'], { timeout_seconds })
   return id
 }
 
@@ -62,9 +66,15 @@ const reversed = (bytes: Buffer) => Buffer.from(bytes.toReversed())
 /** Whole when it has its name, and of the user which restic has. */
 async function putIntoFolder(folder: string, id: string, text: string): Promise<void> {
   const aside = join(folder, `${id}.new`)
-  await writeFile(aside, text, { mode: 0o400, flush: true })
-  if (mayGiveUsers()) await chown(aside, unprivileged.uid, unprivileged.gid)
-  await rename(aside, join(folder, 'keys', id))
+  try {
+    await writeFile(aside, text, { mode: 0o400, flush: true })
+    if (mayGiveUsers()) await chown(aside, unprivileged.uid, unprivileged.gid)
+    await rename(aside, join(folder, 'keys', id))
+  } catch (error) {
+    await rm(aside, { force: true })
+    throw error
+  }
+  await syncFileSystem(join(folder, 'keys'))
 }
 
 async function putIntoBucket({ target, secrets }: At, id: string, text: string): Promise<void> {

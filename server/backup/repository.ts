@@ -68,7 +68,6 @@ export async function openRepository(place: Place, locks = newDeadLocks()): Prom
   }
   // What a killed process of ours has locked stays locked for all others until then.
   await locks.remove(restic)
-  await ensureKeyId(place, restic)
   const runs = await listRuns(restic)
   const owner = runs.findLast(({ tags }) => tags.includes('owner'))
   if (owner !== undefined && !owner.tags.includes(`incarnation-${own.incarnation}`)) {
@@ -76,6 +75,7 @@ export async function openRepository(place: Place, locks = newDeadLocks()): Prom
       `installation ${owner.hostname} took over the repository at ${target.text} on ${owner.time.toISOString()}; this one no longer writes to it`,
     )
   }
+  await ensureKeyId(place, restic)
   return { restic, runs }
 }
 
@@ -84,23 +84,23 @@ async function ensureKeyId(place: Place, restic: Restic): Promise<void> {
   if ((await readIfThere(daily_key_id)) === undefined) await addDailyKey(place, restic)
 }
 
-/** restic: opened by any key. Then it is told which key ours is: it would else try those of others first. */
+/**
+ * restic: opened by any key. Where the repository does not take a key from us, restic makes it. Then restic is told which key ours is:
+ * it would else try those of others first.
+ */
 async function addDailyKey(place: Place, restic: Restic): Promise<void> {
   const files = backupFilesOf(place.data_dir)
   const password = (await readFile(files.daily_key, 'utf8')).trim()
-  const added = await addAnyKey(place, restic, password)
+  const added = await addKey(restic, place, password).catch(() => addKeyByRestic(restic, password))
   const id = added ?? (await listKeys(resticOf(place))).find(({ current }) => current)?.id
   if (id !== undefined) await saveDailyKeyId(files, id)
 }
 
-/** Where the repository does not take a key from us, restic makes it; its id is not known then. */
-async function addAnyKey(place: Place, restic: Restic, password: string): Promise<string | undefined> {
-  const by_restic = (file: string) =>
-    restic(['key', 'add', '--new-password-file', file], { timeout_seconds: short_seconds })
-  return await addKey(restic, place, password).catch(async () => {
-    await withKeyFile(password, by_restic)
-    return undefined
-  })
+/** It does not tell the id. */
+async function addKeyByRestic(restic: Restic, password: string): Promise<undefined> {
+  await withKeyFile(password, (file) =>
+    restic(['key', 'add', '--new-password-file', file], { timeout_seconds: short_seconds }),
+  )
 }
 
 type Key = { id: string; current: boolean }
@@ -149,11 +149,11 @@ export async function initRepository(place: Place): Promise<string> {
     }
     if (!/config file/.test(error.message)) throw error
     await restic(['init'], { timeout_seconds: short_seconds })
-    await replaceFirstKey(place, restic)
   })
   await ensureKeyId(place, restic)
+  if ((await listRuns(restic)).length === 0) await removeOtherKeys(restic)
   const recovery_key = newRecoveryKey()
-  await addAnyKey(place, restic, recovery_key)
+  await addKeyByRestic(restic, recovery_key)
   await claimRepository(place)
   return recovery_key
 }
@@ -179,17 +179,19 @@ async function ensureTargetFolder({ folder }: BackupTarget): Promise<void> {
   if (mayGiveUsers()) await chown(folder, unprivileged.uid, unprivileged.gid)
 }
 
-/** Of a repository that was made now. restic gave it a key with the password for daily use, which takes long to open. */
-async function replaceFirstKey(place: Place, restic: Restic): Promise<void> {
-  await addDailyKey(place, restic)
+/**
+ * Of a repository that holds nothing yet: the key that restic gave it, which takes long to open, and the recovery key of a killed command,
+ * which was not shown.
+ */
+async function removeOtherKeys(restic: Restic): Promise<void> {
   for (const { id, current } of await listKeys(restic)) {
     if (!current) await restic(['key', 'remove', id], { timeout_seconds: short_seconds })
   }
 }
 
 /**
- * Opened by the key of this data directory, which the recovery key adds to it; while the repository is locked, by the recovery key itself.
- * Without a recovery key an earlier attempt has added the other.
+ * Opened by the key of this data directory, which the recovery key adds to it. Only restic waits for locks to do so: where the repository
+ * takes no key from us and is locked, it is opened by the recovery key itself. Without a recovery key an earlier attempt has added the other.
  */
 export async function openToRestore(
   place: Place,

@@ -1,9 +1,10 @@
-// Keys of the repository: those that the server writes are restic's own form, and quick to open; where one cannot be written, restic's stay.
-import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+// Keys of the repository: that of daily use, which the server writes in restic's own form, is quick to open; where it cannot be written,
+// restic's stays. Only who may write to the repository gives it keys.
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { backupFilesOf } from '#server/backup/place.ts'
-import { initRepository, openRepository, type Place, resticOf } from '#server/backup/repository.ts'
+import { claimRepository, initRepository, openRepository, type Place, resticOf } from '#server/backup/repository.ts'
 import { newRestic } from '#server/backup/restic.ts'
 import { parseBackupTarget } from '#server/backup-target.ts'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
@@ -46,9 +47,13 @@ afterAll(async () => {
 })
 
 test.skipIf(why)(
-  `a new repository has two keys, both quick to open, for daily use and for recovery${why}`,
+  `a new repository has two keys: one for daily use, quick to open, and restic’s own for recovery${why}`,
   async () => {
-    expect(keysIn().map(({ N }) => N)).toEqual([1024, 1024])
+    const [daily = 0, recovery = 0] = keysIn()
+      .map(({ N }) => N)
+      .toSorted((a, b) => a - b)
+    expect([keysIn().length, daily]).toEqual([2, 1024])
+    expect(recovery).toBeGreaterThan(daily)
     const config = await resticOf(placeAt('own'))(['cat', 'config'], short)
     expect(await byRecoveryKey(in_folder, recovery_key)(['cat', 'config'], short)).toBe(config)
     await expect(byRecoveryKey(in_folder, recovery_key.replace(/^./, '?'))(['cat', 'config'], short)).rejects.toThrow(
@@ -67,14 +72,41 @@ test.skipIf(why)(
     const quick = readFileSync(files.daily_key_id, 'utf8')
     rmSync(files.daily_key_id)
     await byRecoveryKey(in_folder, recovery_key)(['key', 'remove', quick], short)
-    expect(keysIn().filter(({ N }) => N === 1024)).toHaveLength(1)
+    expect(keysIn().filter(({ N }) => N === 1024)).toHaveLength(0)
 
     await openRepository(place)
-    expect(keysIn().filter(({ N }) => N === 1024)).toHaveLength(2)
+    expect(keysIn().filter(({ N }) => N === 1024)).toHaveLength(1)
     const { N } = JSON.parse(readFileSync(join(repository, 'keys', readFileSync(files.daily_key_id, 'utf8')), 'utf8'))
     expect(N).toBe(1024)
   },
 )
+
+test.skipIf(why)(`a killed init leaves no key but those of the init after it${why}`, async () => {
+  const target = parseBackupTarget(`file://${join(folder, 'killed')}`) ?? expect.fail()
+  const place = placeAt('killed-init', target)
+  await initRepository(place)
+  const files = backupFilesOf(place.data_dir)
+  const restic = resticOf(place)
+  const runs = JSON.parse(await restic(['snapshots', '--json'], short)) as { id: string }[]
+  // As if it had been killed before its first run.
+  await restic(['forget', ...runs.map(({ id }) => id)], short)
+  rmSync(files.repository)
+  const key = await initRepository(place)
+  expect(JSON.parse(await restic(['key', 'list', '--json'], short))).toHaveLength(2)
+  await byRecoveryKey(target, key)(['cat', 'config'], short)
+})
+
+test.skipIf(why)(`an installation whose repository was taken over leaves its keys alone${why}`, async () => {
+  const own = placeAt('own')
+  const files = backupFilesOf(own.data_dir)
+  const other = placeAt('other')
+  cpSync(join(own.data_dir, 'backup'), join(other.data_dir, 'backup'), { recursive: true })
+  await claimRepository(other)
+  rmSync(files.daily_key_id)
+  const before = keysIn()
+  await expect(openRepository(own)).rejects.toThrow('took over')
+  expect(keysIn()).toEqual(before)
+})
 
 test.skipIf(why_no_s3)(`in a bucket keys are quick to open, too${why_no_s3}`, async () => {
   const place = placeAt('bucket', s3.target)
