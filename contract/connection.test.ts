@@ -105,6 +105,7 @@ test.each<[ConnectionFormat, string]>([
   ['sqlalchemy', '", connect_args={"prepare_threshold": None})'],
   ['go', '&default_query_exec_mode=exec")'],
   ['jdbc', '&prepareThreshold=0'],
+  ['php', ', [PDO::ATTR_EMULATE_PREPARES => true])'],
 ])('through a pooler by transaction %s is told to prepare nothing for later', (format, words) => {
   expect(connectionLine({ ...it, database: 'tsdb_transaction' }, format)).toContain(words)
   expect(connectionLine(it, format)).not.toContain(words)

@@ -120,7 +120,8 @@ const lines: Record<ConnectionFormat, (it: Connection, secrets: ConnectionSecret
     const { user = '', ...members } = variablesOf(it, secrets)
     const source = Object.entries(members).map(([name, value]) => `${name}=${keywordQuoted(value)}`)
     const password = secrets.password === undefined ? "getenv('PGPASSWORD')" : singleQuoted(secrets.password)
-    return `new PDO(${singleQuoted(`pgsql:${source.join(';')}`)}, ${singleQuoted(user)}, ${password})`
+    const more = isByTransaction(it) ? ', [PDO::ATTR_EMULATE_PREPARES => true]' : ''
+    return `new PDO(${singleQuoted(`pgsql:${source.join(';')}`)}, ${singleQuoted(user)}, ${password}${more})`
   },
   pg_dump: (it, secrets) => `pg_dump -d ${shellQuoted(keywordsOf(it, secrets))} -Fc -f ${master_database}.dump`,
 }

@@ -185,8 +185,9 @@ puts users
     command: ['php'],
     source: (lines) => `<?php
 $connections = [${lines.join(', ')}];
+$statements = array_map(fn ($connection) => $connection->prepare('${query}'), $connections);
 for ($turn = 0; $turn < ${turns}; $turn++)
-  $users = array_map(fn ($connection) => $connection->query('${query}')->fetchColumn(), $connections);
+  $users = array_map(fn ($statement) => $statement->execute() ? $statement->fetchColumn() : '', $statements);
 echo implode("\\n", $users);
 `,
   },
