@@ -41,7 +41,7 @@ function errorOf(line: string): { code: number; message: string } | undefined {
     return undefined
   } catch (error) {
     if (error instanceof SyntaxError)
-      return { code: PARSE_ERROR, message: 'the line is no JSON; send a message a line' }
-    return { code: INVALID_REQUEST, message: 'the line is no message of JSON-RPC 2.0' }
+      return { code: PARSE_ERROR, message: 'the line is not JSON; send one message per line' }
+    return { code: INVALID_REQUEST, message: 'the line is not a JSON-RPC 2.0 message' }
   }
 }

@@ -42,7 +42,7 @@ export function newThings<W extends Wanted>(delay_ms: number, failures: Readonly
       if (failure !== undefined) return { ...waiting(thing.state, failure), in_progress: false }
       const left_ms = thing.ready_at_ms - performance.now()
       if (left_ms > 0) return waiting(thing.state, 'the delay of this region is not over yet', left_ms / 1000)
-      if (thing.state !== 'serving') thing.serving_since_ms = Date.now()
+      if (to === 'serving' && thing.state !== 'serving') thing.serving_since_ms = Date.now()
       thing.state = to
       const message = `${to} at generation ${wanted.generation}`
       if (thing.log.at(-1)?.message !== message)

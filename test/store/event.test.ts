@@ -1,6 +1,8 @@
 // The events of a project become readable in the order of their ids, however the transactions that add them overlap.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { insertEvent, listEvents } from '#server/event.ts'
+import { eventTails } from '#server/service/events.ts'
+import { newSettled } from '#server/settled.ts'
 import { newId } from '#server/id.ts'
 import type { Db } from '#server/store/db.ts'
 import { until } from '#test/until.ts'
@@ -92,4 +94,32 @@ test('projects do not wait for each other', async () => {
   slow.end()
   await slow.ended
   expect(await messagesOf(one)).toEqual(['slow'])
+})
+
+test('the last event of a service that is removed while its stream reads is told before the stream ends', async () => {
+  const project_id = await newProject()
+  const service_id = await newService(project_id)
+  const settled = newSettled(db)
+  const { listServiceEvents } = eventTails({ db, settled })
+  const user = { id: '1', email: 'reader@example.com', name: 'reader' }
+  const asked = { body: undefined, idempotency_key: undefined, wait_seconds: 0, request_id: 'one' }
+  const request = {
+    ...asked,
+    caller: { type: 'oauth', user },
+    role: 'viewer',
+    params: { project_id, service_id },
+    query: {},
+  } as const
+  const reading = await db.transaction(async (tx) => {
+    await tx.query('lock table service_events')
+    const read = listServiceEvents.read(request, '0')
+    await until(async () => (await db.query('select from pg_locks where not granted')).length === 1)
+    await insertEvent(tx, service_id, 'removed', 'the last word')
+    await tx.query('delete from services where service_id = $1', [service_id])
+    return { read }
+  })
+  const { entries, at } = await reading.read
+  expect(entries.map(({ entry }) => entry.message)).toEqual(['the last word'])
+  await expect(listServiceEvents.read(request, at)).rejects.toThrow('no service with that id exists')
+  settled.close()
 })

@@ -78,7 +78,7 @@ async function noteActivity({ client }: Cell, { metadata }: Pod, memory: Memory)
   if (text === undefined) return
   const samples = samplesOf(text, primary_names)
   const counted = countedOf(samples, performance.now())
-  const { replica_lags: _old, replication_lag_bytes: _lag, ...others } = memory.metrics
+  const { replica_lags: _old, replication_lag_bytes: _lag, running_since_ms: _since, ...others } = memory.metrics
   const primary_node = Number(metadata.name?.split('-').at(-1)) - 1
   memory.metrics = { ...others, primary_node, ...activityOf(samples, counted, memory.counted) }
   memory.counted = counted

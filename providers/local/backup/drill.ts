@@ -1,6 +1,6 @@
-// A drill: a service's newest snapshot and the WAL after it are compared with their checksums; then these, or what a copy elsewhere gives
-// back, are brought to life in a node that no client reaches, at the lowest priority: it recovers to the end, PostgreSQL's amcheck reads
-// its catalogs and a sample of its tables, and it is removed. What is wrong is a sentence that names the file.
+// A drill: a service's newest snapshot and the WAL after it, or what a copy elsewhere gives back, are brought to life in a node that no
+// client reaches, at the lowest priority: it recovers to the end, PostgreSQL's amcheck reads its catalogs and a sample of its tables, and
+// it is removed. Meanwhile the files are compared with their checksums. What is wrong is a sentence that names the file.
 // No statement reads a tenant's table: to plan one may already run a tenant's function, and sessions here are a superuser's. Rows are
 // compared with primary keys, which have no expressions.
 import { lchownSync, readFileSync } from 'node:fs'
