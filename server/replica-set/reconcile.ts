@@ -54,7 +54,7 @@ async function saveRemoved(tx: Sql, { row }: Subject): Promise<void> {
 }
 
 async function savePass(tx: Sql, { row, service }: Subject, observed: ObservedReplicaSet): Promise<void> {
-  await saveObservedSet(tx, row.replica_set_id, {
+  const generation = await saveObservedSet(tx, row.replica_set_id, {
     state: observed.state,
     settled_generation: observed.settled ? row.generation : row.settled_generation,
     waiting_for: observed.waiting_for ?? null,
@@ -64,7 +64,10 @@ async function savePass(tx: Sql, { row, service }: Subject, observed: ObservedRe
     await insertEvent(tx, row.service_id, kind, `replica set ${row.name}: ${message}`)
   }
   if (observed.settled) await announceSettled(tx, row.replica_set_id)
-  if (settlesNow(row, observed) && service.vpc_id === null) await releaseAddresses(tx, row.replica_set_id)
+  // An attachment that came during the pass has raised the generation, and taken addresses anew.
+  if (settlesNow(row, observed) && service.vpc_id === null && generation === row.generation) {
+    await releaseAddresses(tx, row.replica_set_id)
+  }
 }
 
 /**

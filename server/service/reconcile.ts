@@ -90,7 +90,7 @@ async function saveRemoved(tx: Sql, row: ServiceRow): Promise<void> {
 }
 
 async function savePass(tx: Sql, context: ServiceContext, { row, snapshots }: Subject, observed: ObservedService) {
-  await saveObserved(tx, row.service_id, {
+  const shape_generation = await saveObserved(tx, row.service_id, {
     state: observed.state,
     settled_generation: observed.settled ? row.generation : row.settled_generation,
     waiting_for: observed.waiting_for ?? null,
@@ -105,8 +105,10 @@ async function savePass(tx: Sql, context: ServiceContext, { row, snapshots }: Su
   const settled_now = settlesNow(row, observed)
   const changed = settled_now || observed.state !== row.state || observed.events.length > 0
   if (changed && row.deleted_at === null) await nudgeAll(tx, 'replica set', setIdsOf(row))
-  // Its sets leave by themselves, and give back their own.
-  if (settled_now && row.vpc_id === null) await releaseAddresses(tx, row.service_id)
+  // Its sets leave by themselves, and give back their own. An attachment that came during the pass has taken addresses anew.
+  if (settled_now && row.vpc_id === null && shape_generation === row.shape_generation) {
+    await releaseAddresses(tx, row.service_id)
+  }
   if (observed.failed === true && !row.source_failed) await saveSourceFailed(tx, row.service_id)
   if (observed.exchange_refused === row.exchange?.exchange_id && row.exchange) {
     await saveExchangeRefused(tx, row.service_id)

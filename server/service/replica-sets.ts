@@ -104,13 +104,15 @@ export type SetObservation = {
   failing: boolean | null
 }
 
-export async function saveObservedSet(tx: Sql, replica_set_id: string, seen: SetObservation): Promise<void> {
-  await tx.query(sql`
+/** Returns the generation that is wanted by now. */
+export async function saveObservedSet(tx: Sql, replica_set_id: string, seen: SetObservation) {
+  const [row] = await tx.query(sql<Pick<ReplicaSetRow, 'generation'>>`
     update replica_sets set state = ${seen.state}, waiting_for = ${seen.waiting_for}, observed_at = now(),
       settled_generation = greatest(settled_generation, ${seen.settled_generation}),
       failing_since = case when ${seen.failing} then coalesce(failing_since, now())
                            when ${seen.failing}::boolean is null then failing_since end
-    where replica_set_id = ${replica_set_id}`)
+    where replica_set_id = ${replica_set_id} returning generation`)
+  return row?.generation
 }
 
 export async function lockServiceOfSet(tx: Sql, { service_id }: ReplicaSetRow): Promise<void> {

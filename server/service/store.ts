@@ -254,15 +254,17 @@ export async function saveWanted(tx: Sql, service_id: string, change: WantedChan
 
 export type Observation = Pick<ServiceRow, 'state' | 'settled_generation' | 'waiting_for' | 'postgres_version'>
 
-export async function saveObserved(tx: Sql, service_id: string, seen: Observation): Promise<void> {
-  await tx.query(
-    sql`
+/** Returns the shape that is wanted by now: a request may have changed it while the pass was under way. */
+export async function saveObserved(tx: Sql, service_id: string, seen: Observation): Promise<number | undefined> {
+  const [row] = await tx.query(
+    sql<Pick<ServiceRow, 'shape_generation'>>`
       update services set state = ${seen.state}, waiting_for = ${seen.waiting_for},
         settled_generation = greatest(settled_generation, ${seen.settled_generation}),
         observed_at = now(), postgres_version = coalesce(${seen.postgres_version}, postgres_version)
-      where service_id = ${service_id}`,
+      where service_id = ${service_id} returning shape_generation`,
     'save observed',
   )
+  return row?.shape_generation
 }
 
 export async function saveRestorable(tx: Sql, before: ServiceRow, seen: Restorable | 'none'): Promise<void> {

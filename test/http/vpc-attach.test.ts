@@ -4,6 +4,7 @@ import { unknown_service, unknown_vpc } from '#contract/fault.ts'
 import type { TestInstallation } from '../installation.ts'
 import { giveAddresses } from '#test/addresses.ts'
 import { needs } from '#test/offered.ts'
+import { until } from '#test/until.ts'
 import { newAttaching } from './attaching.ts'
 import { type Callers, openCallers } from './callers.ts'
 import { startInRegion } from './region.ts'
@@ -114,5 +115,65 @@ describe('as rows that no pass is made over', () => {
   test('a service that is in no VPC cannot leave one', async () => {
     const answer = await detach(await insertService(), {})
     expect(answer).toMatchObject({ status: 409, body: { code: 'CONFLICT' } })
+  })
+})
+
+describe('while an older pass ends', () => {
+  /**
+   * Passes over it wait until the change is requested; one of them reads it so, and is written down right after an attachment that
+   * was requested meanwhile: the row is locked until both wait for it, in this order.
+   */
+  async function attachDuringPass(
+    { service_id, key, table }: { service_id: string; key: string; table: 'services' | 'replica_sets' },
+    requestChange: () => Promise<{ status: number }>,
+    vpc_id: string,
+  ) {
+    const id = table === 'services' ? 'service_id' : 'replica_set_id'
+    const { db } = callers
+    const untilWaiting = (count: number) =>
+      until(async () => (await db.query('select from pg_locks where not granted')).length === count)
+    await db.query(`update work set lease_token = null, lease_until = now() + interval '1 hour' where key = $1`, [key])
+    const changing = requestChange()
+    await until(async () => (await db.query(`select from ${table} where ${id} = $1 and generation = 2`, [key])).length)
+    const attaching = await db.transaction(async (tx) => {
+      await tx.query(`select from ${table} where ${id} = $1 for update`, [key])
+      const answer = attach(service_id, vpc_id)
+      await untilWaiting(1)
+      await db.query(`update work set lease_until = null, due_at = now() where key = $1`, [key])
+      await db.query(`select pg_notify('work', '')`)
+      await untilWaiting(2)
+      return { answer }
+    })
+    return [(await changing).status, (await attaching.answer).status]
+  }
+
+  test('a service keeps the address that its attachment has taken', async (context) => {
+    await needs(context, howdah, 'vpcs')
+    const { service_id } = await howdah.createService()
+    const { id } = await newVpc('10.69.0.0/24')
+    const at = `${howdah.services}/${service_id}`
+    const requestChange = () => howdah.call('POST', `${at}/updatePassword`, { password: 'a long new password' })
+    const answers = await attachDuringPass({ service_id, key: service_id, table: 'services' }, requestChange, id)
+    expect(answers).toEqual([204, 202])
+    const { status, body } = await howdah.call<Attached>('GET', at)
+    expect([status, body.vpcEndpoint]).toMatchObject([200, { vpc_id: id }])
+    await howdah.untilStatus(service_id, 'READY')
+    expect((await detach(service_id)).status).toBe(202)
+    await howdah.untilStatus(service_id, 'READY')
+  })
+
+  test('a replica set keeps the address that the attachment of its service has taken', async (context) => {
+    await needs(context, howdah, 'vpcs')
+    const { service_id } = await howdah.createService()
+    const { id: vpc_id } = await newVpc('10.70.0.0/24')
+    const sets = `${howdah.services}/${service_id}/replicaSets`
+    const set = { name: 'readers', nodes: 1, cpu_millis: '500', memory_gbs: '2' }
+    const { id } = (await howdah.call<{ id: string }>('POST', sets, set)).body
+    await howdah.untilStatus(id, 'READY')
+    const requestChange = () => howdah.call('POST', `${sets}/${id}/resize`, { cpu_millis: '1000', memory_gbs: '4' })
+    const answers = await attachDuringPass({ service_id, key: id, table: 'replica_sets' }, requestChange, vpc_id)
+    expect(answers).toEqual([202, 202])
+    expect((await howdah.call('GET', howdah.services)).status).toBe(200)
+    await howdah.untilStatus(id, 'READY')
   })
 })
