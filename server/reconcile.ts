@@ -75,6 +75,10 @@ type Progress = { generation: number; settled_generation: number; waiting_for: s
 export const settlesNow = (row: Progress, { settled }: Observed): boolean =>
   settled && row.settled_generation < row.generation
 
+/** It waits for what is no step of work. Pure. */
+export const isSetback = ({ settled, waiting_for, in_progress }: Observed): boolean =>
+  !settled && waiting_for !== undefined && in_progress !== true
+
 /** What changed between the pass before and this one, in words. Pure. */
 export function changesOf(row: Progress, observed: Observed): { kind: string; message: string }[] {
   const events: { kind: string; message: string }[] = []

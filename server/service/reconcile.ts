@@ -2,7 +2,7 @@
 // its events.
 import type { ObservedService } from '#providers/provider.ts'
 import type { Sql } from '../store/db.ts'
-import { changesOf, newReconcile, settlesNow, unsettled_seconds } from '../reconcile.ts'
+import { changesOf, isSetback, newReconcile, settlesNow, unsettled_seconds } from '../reconcile.ts'
 import type { Reconcile } from '../reconciler.ts'
 import { getProvider } from '../regions.ts'
 import { announceSettled } from '../settled.ts'
@@ -95,6 +95,7 @@ async function savePass(tx: Sql, context: ServiceContext, { row, snapshots }: Su
     settled_generation: observed.settled ? row.generation : row.settled_generation,
     waiting_for: observed.waiting_for ?? null,
     postgres_version: observed.postgres_version ?? null,
+    failing: isSetback(observed),
   })
   const ends_now = observed.settled && row.kept_until !== null && row.ended_at === null
   if (ends_now && (await saveEnded(tx, row.service_id))) {

@@ -57,7 +57,7 @@ export function sizeOf(row: Pick<ServiceRow, 'cpu_millis' | 'memory_gbs'>): Size
 }
 
 export function rowStatus(row: ServiceRow, now: Date): ServiceStatus {
-  const age_seconds = (now.getTime() - row.created.getTime()) / 1000
+  const failing_ms = row.failing_since === null ? 0 : now.getTime() - row.failing_since.getTime()
   return statusOf({
     deleted: row.deleted_at !== null,
     power: row.power,
@@ -65,7 +65,7 @@ export function rowStatus(row: ServiceRow, now: Date): ServiceStatus {
     shape_generation: row.shape_generation,
     settled_generation: row.settled_generation,
     state: row.state,
-    out_of_patience: row.source_failed || age_seconds > creation_patience_seconds,
+    out_of_patience: row.source_failed || failing_ms > creation_patience_seconds * 1000,
   })
 }
 

@@ -43,6 +43,8 @@ export type ServiceRow = {
   state: ServiceState
   settled_generation: number
   observed_at: Date | null
+  /** Since when each pass has met a setback. */
+  failing_since: Date | null
   waiting_for: string | null
   /** Of the server that served last. */
   postgres_version: string | null
@@ -90,7 +92,7 @@ const columns = fragment`service_id, project_id, name, created, region_code, ser
   generation, power, power_generation, cpu_millis, memory_gbs, shape_generation, extensions, password_verifier,
   deleted_at, kept_until, ended_at, protected, snapshot_every_seconds,
   snapshot_keep_seconds, expires_at, expiry_told_at,
-  state, settled_generation, observed_at, waiting_for, postgres_version, restorable_from, restorable_until,
+  state, settled_generation, observed_at, failing_since, waiting_for, postgres_version, restorable_from, restorable_until,
   (select max(taken_at) from snapshots where snapshots.service_id = services.service_id) as last_snapshot_at,
   proven_restorable_at, drill_error,
   source_service_id, source_project_id, source_strategy, source_snapshot_id, source_failed, mask, exchange,
@@ -252,7 +254,9 @@ export async function saveWanted(tx: Sql, service_id: string, change: WantedChan
     where service_id = ${service_id}`)
 }
 
-export type Observation = Pick<ServiceRow, 'state' | 'settled_generation' | 'waiting_for' | 'postgres_version'>
+export type Observation = Pick<ServiceRow, 'state' | 'settled_generation' | 'waiting_for' | 'postgres_version'> & {
+  failing: boolean
+}
 
 /** Returns the shape that is wanted by now: a request may have changed it while the pass was under way. */
 export async function saveObserved(tx: Sql, service_id: string, seen: Observation): Promise<number | undefined> {
@@ -260,6 +264,7 @@ export async function saveObserved(tx: Sql, service_id: string, seen: Observatio
     sql<Pick<ServiceRow, 'shape_generation'>>`
       update services set state = ${seen.state}, waiting_for = ${seen.waiting_for},
         settled_generation = greatest(settled_generation, ${seen.settled_generation}),
+        failing_since = case when ${seen.failing} then coalesce(failing_since, now()) end,
         observed_at = now(), postgres_version = coalesce(${seen.postgres_version}, postgres_version)
       where service_id = ${service_id} returning shape_generation`,
     'save observed',

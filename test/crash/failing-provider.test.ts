@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { MemoryProvider } from '#providers/memory/memory.ts'
 import type { Db } from '#server/store/db.ts'
+import { nudge } from '#server/work.ts'
 import { openStoreOf } from '#test/database.ts'
 import { startInstallation, type TestInstallation } from '#test/installation.ts'
 import { until } from '#test/until.ts'
@@ -12,9 +13,12 @@ let provider: MemoryProvider
 let db: Db
 
 beforeAll(async () => {
-  howdah = await startInstallation({ config: { regions: [{ region_code: 'local', provider: 'memory' }] } })
-  // The one region that is configured above.
-  provider = howdah.server.regions.get('local') as MemoryProvider
+  const regions = [
+    { region_code: 'local', provider: 'memory' },
+    { region_code: 'slow', provider: 'memory', delay_seconds: 3600 },
+  ] as const
+  howdah = await startInstallation({ config: { regions } })
+  provider = providerOf('local')
   db = openStoreOf(howdah)
 })
 
@@ -23,6 +27,8 @@ afterAll(async () => {
   await howdah?.stop()
 })
 
+// The regions that are configured above.
+const providerOf = (region_code: 'local' | 'slow') => howdah.server.regions.get(region_code) as MemoryProvider
 const at = (service_id: string, verb = '') => `${howdah.services}/${service_id}${verb}`
 const statusOf = async (service_id: string) => (await howdah.call('GET', at(service_id))).body.status
 const eventsOf = async (service_id: string) =>
@@ -94,6 +100,31 @@ test('a request begins the tries anew: it does not wait for the next one', async
   provider.fail(service_id)
   expect((await howdah.call('POST', at(service_id, '/stop'))).status).toBe(202)
   await howdah.untilStatus(service_id, 'PAUSED')
+})
+
+test('a service that is long in the making is UNSTABLE only after its tries have failed for ten minutes, until they go on', async () => {
+  const body = { name: 'slow', region_code: 'slow', cpu_millis: 'shared' }
+  const { service_id = '' } = (await howdah.call('POST', howdah.services, body)).body
+  const pass = () => nudge(db, 'service', service_id)
+  await untilTold(service_id, 'progress: the delay of this region is not over yet')
+  await db.query(`update services set created = created - interval '1 hour' where service_id = $1`, [service_id])
+  expect(await statusOf(service_id)).toBe('CONFIGURING')
+  const reason = 'this host has too little memory; choose a smaller size'
+  providerOf('slow').fail(service_id, reason)
+  await pass()
+  await untilTold(service_id, `setback: ${reason}`)
+  expect(await statusOf(service_id)).toBe('CONFIGURING')
+  await db.query(
+    `update services set failing_since = failing_since - interval '601 seconds', observed_at = null where service_id = $1`,
+    [service_id],
+  )
+  expect(await statusOf(service_id)).toBe('UNSTABLE')
+  const observed = 'select from services where service_id = $1 and observed_at is not null'
+  await until(async () => (await db.query(observed, [service_id])).length, { what: 'one more try' })
+  expect(await statusOf(service_id)).toBe('UNSTABLE')
+  providerOf('slow').fail(service_id)
+  await pass()
+  await howdah.untilStatus(service_id, 'CONFIGURING')
 })
 
 test('a service that cannot be removed is DELETING until it can', async () => {
