@@ -6,7 +6,7 @@ import type { CreateServiceInput } from '#contract/service-input.ts'
 import { parseRegion, problemsOf } from '../regions.ts'
 import type { ServiceContext } from './context.ts'
 import { parseExpiry } from './expiry-rules.ts'
-import { makeService } from './make.ts'
+import { findMade, makeService } from './make.ts'
 import { extensionsOf, parseSizeInput, replicaProblem, serviceTypeOf, sizeColumnsOf } from './rules.ts'
 
 type Input = Static<typeof CreateServiceInput>
@@ -14,6 +14,9 @@ type Request = { project_id: string; input: Input; idempotency_key: string | und
 
 export async function createService(context: ServiceContext, request: Request): Promise<Service> {
   const { project_id, input, idempotency_key } = request
+  const repeatable = { project_id, idempotency_key, request: input }
+  const made = await findMade(context, repeatable)
+  if (made !== undefined) return made
   const { problems, provider, region_code, size, extensions, replicas, expires_at } = parseCreation(context, input)
   if (provider === undefined || problems.length > 0) throw invalidRequest(problems)
   const name = input.name.trim()
@@ -27,14 +30,7 @@ export async function createService(context: ServiceContext, request: Request): 
     ...replicas,
     expires_at,
   }
-  return makeService(context, {
-    provider,
-    project_id,
-    wanted,
-    request: input,
-    idempotency_key,
-    event: `created as ${name}`,
-  })
+  return makeService(context, { ...repeatable, provider, wanted, event: `created as ${name}` })
 }
 
 /** What is wrong with the members that are there, beyond their schema. */

@@ -14,15 +14,20 @@ import { type At, getService, lockService, saveChange } from './change.ts'
 import { acrossProblems } from './across.ts'
 import type { ServiceContext } from './context.ts'
 import { parseExpiry } from './expiry-rules.ts'
-import { type Chosen, makeService } from './make.ts'
+import { type Chosen, findMade, makeService, type Repeatable } from './make.ts'
 import { parseMoment, requireRestorable } from './moment.ts'
 import { parseSizeInput, requireStatus, sizeColumnsOf, sizeOf } from './rules.ts'
-import type { ServiceRow, Source } from './store.ts'
+import { findService, type ServiceRow, type Source } from './store.ts'
 
 type Input = Static<typeof ForkServiceInput>
 type Request = { at: At; input: Input; idempotency_key: string | undefined }
 
-export async function forkService(context: ServiceContext, { at, input, idempotency_key }: Request): Promise<Service> {
+export async function forkService(context: ServiceContext, request: Request): Promise<Service> {
+  const { at, input } = request
+  if (request.idempotency_key !== undefined) {
+    const made = await findMade(context, repeatableOf(request, await findService(context.db, at.service_id)))
+    if (made !== undefined) return made
+  }
   const parent = await getService(context.db, at)
   requireStatus(parent, api.forkService.accepts, new Date())
   const problems = forkProblems(input)
@@ -52,21 +57,20 @@ export async function forkService(context: ServiceContext, { at, input, idempote
     mask: input.mask ?? null,
   }
   return makeService(context, {
+    ...repeatableOf(request, parent),
     provider,
-    project_id: at.project_id,
     wanted,
-    // Without the parent's own region, which says nothing: a request with it and one without are the same.
-    request: { ...(is_across ? input : withoutRegion(input)), service_id: at.service_id },
-    idempotency_key,
     event: `created as ${name}, a fork of ${parent.service_id} (${input.fork_strategy})`,
     sourceOf: async (tx) =>
       chooseSource(tx, await lockService(tx, at), input, { target_time, is_across, has_snapshots: snapshots.offered }),
   })
 }
 
-function withoutRegion(input: Input): Input {
-  const { region_code: _region_code, ...others } = input
-  return others
+/** Without the parent's own region, which says nothing: a request with it and one without are the same. */
+function repeatableOf({ at, input, idempotency_key }: Request, parent: ServiceRow | undefined): Repeatable {
+  const { region_code, ...others } = input
+  const said = region_code === parent?.region_code ? others : input
+  return { project_id: at.project_id, idempotency_key, request: { ...said, service_id: at.service_id } }
 }
 
 /** The parent's name with -fork, within the length that a name may have. */

@@ -21,13 +21,16 @@ import { volumeOf } from './view.ts'
 
 export type WantedColumns = Omit<NewService, 'service_id' | 'project_id' | 'password_verifier' | keyof Source>
 
-export type Creation = {
-  provider: Provider
+export type Repeatable = {
   project_id: string
-  wanted: WantedColumns
   /** The whole request, so that a key that comes with another one is refused. */
   request: Readonly<Record<string, unknown>>
   idempotency_key: string | undefined
+}
+
+export type Creation = Repeatable & {
+  provider: Provider
+  wanted: WantedColumns
   event: string
   /** Chooses the moment that a fork starts from, in the transaction that writes the fork. */
   sourceOf?: (tx: Sql) => Promise<Chosen>
@@ -36,7 +39,8 @@ export type Creation = {
 /** tellParent: adds the parent's event and nudges it, after all that may have to wait for other transactions. */
 export type Chosen = { source: Source; tellParent: () => Promise<unknown> }
 
-export async function makeService({ db, secret }: ServiceContext, creation: Creation): Promise<Service> {
+export async function makeService(context: ServiceContext, creation: Creation): Promise<Service> {
+  const { db, secret } = context
   const { project_id, idempotency_key } = creation
   const service_id = newId()
   const salt = newPasswordSalt(secret)
@@ -45,19 +49,32 @@ export async function makeService({ db, secret }: ServiceContext, creation: Crea
   // Computed by another thread, while the store is busy with the rest.
   const identity = { service_id, password_verifier: newVerifier(password) }
   if (idempotency_key === undefined) {
-    return viewOf(creation, await db.transaction((tx) => insertMade(tx, creation, identity)), password)
+    return viewOf(context, await db.transaction((tx) => insertMade(tx, creation, identity)), password)
   }
-  const repeatable = { project_id, idempotency_key, request_hash: hashOf(creation.request) }
-  const row = await db.transaction(async (tx) => {
-    const first = await insertIdempotencyKey(tx, { ...repeatable, salt, service_id })
-    return first ? insertMade(tx, creation, identity) : undefined
-  })
-  if (row !== undefined) return viewOf(creation, row, password)
-  const repeat = await findRepeat(db, repeatable)
-  if (repeat === undefined) throw new Fault('CONFLICT', 'this Idempotency-Key expired just now; choose a new key')
-  const repeated = passwordOf(secret, idempotency_key, repeat.salt)
-  if (repeated === undefined) throw answeredElsewhere()
-  return viewOf(creation, repeat.row, repeated)
+  const key = { project_id, idempotency_key, request_hash: hashOf(creation.request), salt, service_id }
+  const row = await db.transaction(async (tx) =>
+    (await insertIdempotencyKey(tx, key)) ? insertMade(tx, creation, identity) : undefined,
+  )
+  if (row !== undefined) return viewOf(context, row, password)
+  const repeated = await findMade(context, creation)
+  if (repeated === undefined) throw new Fault('CONFLICT', 'this Idempotency-Key expired just now; choose a new key')
+  return repeated
+}
+
+/**
+ * The answer to the first request with this key, if there was one. It is looked for before anything that may be true of the first
+ * request and no longer of its repetition: no other answer has the password.
+ */
+export async function findMade(
+  context: ServiceContext,
+  { project_id, idempotency_key, request }: Repeatable,
+): Promise<Service | undefined> {
+  if (idempotency_key === undefined) return undefined
+  const repeat = await findRepeat(context.db, { project_id, idempotency_key, request_hash: hashOf(request) })
+  if (repeat === undefined) return undefined
+  const password = passwordOf(context.secret, idempotency_key, repeat.salt)
+  if (password === undefined) throw answeredElsewhere()
+  return viewOf(context, repeat.row, password)
 }
 
 /** Another installation of the same store, or this one with another secret.key. */
@@ -68,8 +85,9 @@ const answeredElsewhere = (): Fault =>
     { retry_after_seconds: 1 },
   )
 
-function viewOf({ provider }: Creation, row: ServiceRow, initial_password: string): Service {
-  return { ...serviceView(row, { now: new Date(), ...volumeOf(provider, sizeOf(row)) }), initial_password }
+function viewOf({ providers }: ServiceContext, row: ServiceRow, initial_password: string): Service {
+  const volume = volumeOf(providers.get(row.region_code), sizeOf(row))
+  return { ...serviceView(row, { now: new Date(), ...volume }), initial_password }
 }
 
 type Identity = { service_id: string; password_verifier: Promise<string> }

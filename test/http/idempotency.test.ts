@@ -3,15 +3,20 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Service } from '#contract/service.ts'
 import type { TestInstallation } from '#test/installation.ts'
+import { until } from '#test/until.ts'
+import { openReadyRows, type ReadyRows } from './ready-services.ts'
 import { startInRegion } from './region.ts'
 
 let howdah: TestInstallation
+let rows: ReadyRows
 
 beforeAll(async () => {
   howdah = await startInRegion()
+  rows = openReadyRows(howdah)
 })
 
 afterAll(async () => {
+  await rows?.close()
   await howdah?.stop()
 })
 
@@ -53,6 +58,42 @@ test('a key that was used with another body is refused, and nothing is made', as
     body: { code: 'CONFLICT', message: 'this Idempotency-Key was used with another request; choose a new key' },
   })
   expect(await namesakes('second use')).toEqual([])
+})
+
+test('a repeated fork is answered whatever has become of its parent', async () => {
+  const parent = await rows.newService()
+  const at = `${howdah.services}/${parent}`
+  const headers = { 'idempotency-key': randomUUID() }
+  const fork = (region: object = { region_code: 'elsewhere' }) =>
+    howdah.call('POST', `${at}/forkService`, { fork_strategy: 'NOW', ...region }, headers)
+  const { status, body: made } = await fork()
+  expect(status).toBe(202)
+  const same = { service_id: made.service_id, initial_password: made.initial_password }
+  const repeatWhile = async (condition: string) => {
+    expect((await howdah.call('GET', at)).body.status).toBe(condition)
+    expect(await fork(), condition).toMatchObject({ status: 202, body: same })
+  }
+  expect((await howdah.call('POST', `${at}/resize`, { cpu_millis: '1000', memory_gbs: '4' })).status).toBe(202)
+  await repeatWhile('CONFIGURING')
+  expect((await howdah.call('DELETE', at)).status).toBe(202)
+  await repeatWhile('DELETING')
+  await rows.db.query('update services set ended_at = now() where service_id = $1', [parent])
+  expect(await fork()).toMatchObject({ status: 202, body: same })
+  await rows.db.query('delete from services where service_id = $1', [parent])
+  // The region of its parent is known to no row any more.
+  expect(await fork({})).toMatchObject({ status: 202, body: same })
+})
+
+test('a repeated create is answered also when its expires_at has passed', async () => {
+  const key = randomUUID()
+  const expires = Date.now() + 1_000
+  // Where its removal takes longer than the test.
+  const body = { name: 'ends', region_code: 'elsewhere', expires_at: new Date(expires).toISOString() }
+  const first = await create(body, key)
+  expect(first.status).toBe(202)
+  await until(() => Date.now() > expires)
+  const { service_id, initial_password } = first.body
+  expect(await create(body, key)).toMatchObject({ status: 202, body: { service_id, initial_password } })
 })
 
 test('a refused create does not use up its key', async () => {
