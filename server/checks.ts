@@ -1,7 +1,7 @@
 // The rules that a request can break beside its schemas, for one answer that tells of both. Endpoints are missing here
 // whose rules are about members that the schema has refused by then.
 import type { Problem } from '#contract/problem.ts'
-import { cursorProblems } from './audit/routes.ts'
+import { auditProblems } from './audit/routes.ts'
 import type { Checks } from './http/handler.ts'
 import { expiryProblems } from './identity/token-rules.ts'
 import { parseSeriesInput } from './metric/rules.ts'
@@ -11,7 +11,7 @@ import type { ServiceContext } from './service/context.ts'
 import { creationProblems } from './service/create.ts'
 import { parseExpiry } from './service/expiry-rules.ts'
 import { forkProblems } from './service/fork.ts'
-import { cursorProblems as serviceCursorProblems } from './service/page.ts'
+import { cursorProblems } from './service/page.ts'
 import { parseHistogramRequest, parseLogRequest } from './service-log/rules.ts'
 import { parsePolicy } from './snapshot/policy.ts'
 import { vpcProblems } from './vpc/routes.ts'
@@ -22,7 +22,7 @@ export function newChecks(context: ServiceContext): Checks {
     forkService: ({ body }) => forkProblems(body),
     setExpiry: ({ body }) => collected((problems) => parseExpiry(body.expires_at, new Date(), problems)),
     setSnapshotPolicy: ({ body }) => collected((problems) => parsePolicy(body, problems)),
-    listServices: ({ query }) => serviceCursorProblems(query.cursor),
+    listServices: ({ query }) => cursorProblems(query.cursor),
     createReplicaSet: ({ body }) => setProblems(body),
     createVpc: ({ body }) => vpcProblems(context, body),
     createPeering: ({ params, body }) => ownPeerProblems(params, body),
@@ -31,7 +31,7 @@ export function newChecks(context: ServiceContext): Checks {
     getServiceLogs: ({ query }) => collected((problems) => parseLogRequest(query, problems)),
     getReplicaSetLogs: ({ query }) => collected((problems) => parseLogRequest(query, problems)),
     getLogHistogram: ({ query }) => collected((problems) => parseHistogramRequest(query, Date.now(), problems)),
-    listAudit: ({ query }) => cursorProblems(query.cursor),
+    listAudit: ({ query }) => auditProblems(query),
   }
 }
 

@@ -51,6 +51,7 @@ const trees: readonly Tree[] = [
         'id',
         'installation',
         'log',
+        'moment',
         'region-file',
         'secret',
         'setting-value',

@@ -5,13 +5,14 @@ import type { QueryOf } from '#contract/endpoint.ts'
 import { invalidRequest, type Problem } from '#contract/problem.ts'
 import type { Db } from '../store/db.ts'
 import type { Handlers } from '../http/handler.ts'
+import { parseMoment } from '../moment.ts'
 import { type AuditFilter, type AuditRow, listAudit } from './store.ts'
 
 export function auditHandlers({ db }: { db: Db }): Pick<Handlers, keyof typeof audit_endpoints> {
   return {
     listAudit: async ({ params, query }) => {
       const limit = query.limit ?? audit_entries_default
-      const problems = cursorProblems(query.cursor)
+      const problems = auditProblems(query)
       if (problems.length > 0) throw invalidRequest(problems)
       // One more than the limit tells whether there is a next page.
       const rows = await listAudit(db, params.project_id, filterOf(query), limit + 1)
@@ -25,7 +26,9 @@ export function auditHandlers({ db }: { db: Db }): Pick<Handlers, keyof typeof a
   }
 }
 
-function filterOf(query: QueryOf<typeof audit_endpoints.listAudit>): AuditFilter {
+type Query = QueryOf<typeof audit_endpoints.listAudit>
+
+function filterOf(query: Query): AuditFilter {
   const { cursor, user_id, endpoint = null, resource_id = null, outcome, since, until } = query
   return {
     before: placeOf(cursor) ?? null,
@@ -33,9 +36,14 @@ function filterOf(query: QueryOf<typeof audit_endpoints.listAudit>): AuditFilter
     endpoint,
     resource_id,
     is_done: outcome === undefined ? null : outcome === 'done',
-    since: since === undefined ? null : new Date(since),
-    until: until === undefined ? null : new Date(until),
+    since: dateOf(since) ?? null,
+    until: dateOf(until) ?? null,
   }
+}
+
+function dateOf(text = ''): Date | undefined {
+  const moment = parseMoment(text)
+  return moment === undefined ? undefined : new Date(moment)
 }
 
 function entryView(row: AuditRow): AuditEntry {
@@ -61,9 +69,17 @@ function newCursor(id: number): string {
   return Buffer.from(`before:${id}`).toString('base64url')
 }
 
-export function cursorProblems(cursor: string | undefined): Problem[] {
-  if (cursor === undefined || placeOf(cursor) !== undefined) return []
-  return [{ path: 'query/cursor', message: 'must be a last_cursor of an earlier answer' }]
+/** What is wrong with the members that are there, beyond their schema. */
+export function auditProblems({ cursor, since, until }: Pick<Query, 'cursor' | 'since' | 'until'>): Problem[] {
+  const problems: Problem[] = []
+  if (cursor !== undefined && placeOf(cursor) === undefined) {
+    problems.push({ path: 'query/cursor', message: 'must be a last_cursor of an earlier answer' })
+  }
+  for (const [name, moment] of Object.entries({ since, until })) {
+    if (moment === undefined || dateOf(moment) !== undefined) continue
+    problems.push({ path: `query/${name}`, message: 'is no moment of any calendar' })
+  }
+  return problems
 }
 
 function placeOf(cursor = ''): number | undefined {

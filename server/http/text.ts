@@ -1,21 +1,24 @@
-// Text that callers send must be well-formed Unicode. JSON and percent-encoding can carry half a character (a lone surrogate,
-// bytes that are no UTF-8), which would be stored as another one than was sent. Pure. Problems name the member.
+// Text that callers send must be well-formed Unicode without NUL. JSON and percent-encoding can carry half a character (a lone surrogate,
+// bytes that are no UTF-8), which would be stored as another one than was sent, and NUL, which no text in PostgreSQL can hold. Pure.
+// Problems name the member.
 import type { Problem } from '#contract/problem.ts'
 
-const message = 'must be well-formed Unicode'
+const message = 'must be well-formed Unicode without the character NUL'
 /** No schema is deeper; what is deeper is refused by its schema. */
 const depth_max = 5
 
 /** Every text in a value that was JSON, and every name of a member, with its JSON path. */
 export function textProblems(value: unknown, path = '', depth = 0): Problem[] {
-  if (typeof value === 'string') return value.isWellFormed() ? [] : [{ path, message }]
+  if (typeof value === 'string') return isText(value) ? [] : [{ path, message }]
   if (typeof value !== 'object' || value === null || depth === depth_max) return []
   return Object.entries(value).flatMap(([name, member]) =>
-    name.isWellFormed()
+    isText(name)
       ? textProblems(member, `${path}/${name}`, depth + 1)
       : [{ path: `${path}/`, message: `${message} in its names` }],
   )
 }
+
+const isText = (value: string) => value.isWellFormed() && !value.includes('\0')
 
 /** Of the named members of a query, as it stands in the URL. */
 export function queryProblems(url: string, names: readonly string[]): Problem[] {
@@ -26,7 +29,7 @@ export function queryProblems(url: string, names: readonly string[]): Problem[] 
     .map((name) => ({ path: `query/${name}`, message: `${message}, percent-encoded UTF-8` }))
 }
 
-/** The names, as far as they can be read, of what is no percent-encoded UTF-8 in a query or a form. */
+/** The names, as far as they can be read, of what is no percent-encoded text in a query or a form. */
 export function malformedNames(text: string): string[] {
   return text
     .split('&')
@@ -36,7 +39,8 @@ export function malformedNames(text: string): string[] {
 
 function decoded(text: string): string | undefined {
   try {
-    return decodeURIComponent(text.replaceAll('+', ' '))
+    const characters = decodeURIComponent(text.replaceAll('+', ' '))
+    return isText(characters) ? characters : undefined
   } catch {
     return undefined
   }

@@ -62,7 +62,7 @@ export const notOurForm = (): Fault =>
   new Fault('FORBIDDEN', 'This form has expired or does not come from this site. Go back, reload the page, try again.')
 
 const notText = (name: string): Fault =>
-  new Fault('INVALID_REQUEST', `The text${name === '' ? '' : ` of ${name}`} is not well-formed Unicode.`)
+  new Fault('INVALID_REQUEST', `The text${name === '' ? '' : ` of ${name}`} is not well-formed Unicode without NUL.`)
 
 function tokenOf(cookie: string, purpose: string): string {
   return hash('sha256', `${cookie} ${purpose}`, 'base64url')

@@ -1,6 +1,6 @@
 // When a service ends by itself, pure: which moments are taken, and what is due at a moment.
 import type { Problem } from '#contract/problem.ts'
-import { parseMoment } from './moment.ts'
+import { parseMoment } from '../moment.ts'
 import type { ServiceRow } from './store.ts'
 
 const days_max = 3650

@@ -15,7 +15,7 @@ import { acrossProblems } from './across.ts'
 import type { ServiceContext } from './context.ts'
 import { parseExpiry } from './expiry-rules.ts'
 import { type Chosen, findMade, makeService, type Repeatable } from './make.ts'
-import { parseMoment, requireRestorable } from './moment.ts'
+import { parseMoment, requireRestorable } from '../moment.ts'
 import { parseSizeInput, requireStatus, sizeColumnsOf, sizeOf } from './rules.ts'
 import { findService, type ServiceRow, type Source } from './store.ts'
 

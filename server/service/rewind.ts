@@ -12,7 +12,7 @@ import { insertSnapshot, listSnapshots, saveSnapshotDeleted } from '../snapshot/
 import { type At, lockService, saveChange } from './change.ts'
 import type { ServiceContext } from './context.ts'
 import { listForksBeingMade } from './copies.ts'
-import { parseMoment, requireRestorable } from './moment.ts'
+import { parseMoment, requireRestorable } from '../moment.ts'
 import { exchangeChange, requireStatus } from './rules.ts'
 import { lockServiceOfProject, type ServiceRow } from './store.ts'
 import type { ServiceView } from './view.ts'

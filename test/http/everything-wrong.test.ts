@@ -1,13 +1,18 @@
 // A request can be wrong in its form, which the contract's schemas say, and in what only the rules of its resource know.
 // One answer tells of both, and does not complain about what merely follows from a member that is wrong already.
+import type { TSchema } from 'typebox'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { objectOf } from '#contract/openapi.ts'
 import type { TestInstallation } from '../installation.ts'
 import { startInRegion } from './region.ts'
+import { pathOf, type Row, rows, valid_bodies } from './requests.ts'
 
 let howdah: TestInstallation
+let service_id: string
 
 beforeAll(async () => {
   howdah = await startInRegion()
+  service_id = (await howdah.createService()).service_id
 })
 
 afterAll(() => howdah?.stop())
@@ -77,10 +82,34 @@ test.each<[string, string, string[]]>([
     `services/${any_service}/logs?node=x&severities=LOUD&since=soon`,
     ['query/node', 'query/since', 'query/severities'],
   ],
-  ['the audit log', 'audit?limit=0&cursor=x', ['query/limit', 'query/cursor']],
+  [
+    'the audit log',
+    'audit?limit=0&cursor=x&until=2026-11-15T23:59:60Z',
+    ['query/limit', 'query/cursor', 'query/until'],
+  ],
 ])('of a query for %s one answer tells all that is wrong', async (_what, path, wrong) => {
   expect(await problemsOf('GET', path)).toEqual(wrong)
 })
+
+test.each(
+  rows.filter(({ endpoint }) => endpoint.access !== 'user' && momentsOf(endpoint.body ?? endpoint.query).length),
+)('a moment of $name that its form allows and no calendar has is no failure of ours', async (row) => {
+  for (const name of momentsOf(row.endpoint.body ?? row.endpoint.query))
+    for (const moment of ['2026-11-15T23:59:60Z', '2026-11-15T12:00:00+05', '2026-11-15t12:00:00z'])
+      expect((await send(row, { [name]: moment })).status, moment).toBeLessThan(500)
+})
+
+function momentsOf(schema: TSchema | undefined): string[] {
+  const members = Object.entries(objectOf(schema).properties ?? {})
+  return members.flatMap(([name, member]) => ('format' in member && member.format === 'date-time' ? [name] : []))
+}
+
+/** The members go into the body, or into the query of an endpoint without one. */
+function send(row: Row, members: Record<string, string>) {
+  const [path, { method, body }] = [pathOf(row, { ...howdah, service_id }), row.endpoint]
+  if (body !== undefined) return howdah.call(method, path, { ...valid_bodies[row.name], ...members })
+  return howdah.call(method, `${path}?${new URLSearchParams(members)}`)
+}
 
 async function problemsOf(method: string, path: string, body?: object): Promise<string[] | undefined> {
   const answer = await howdah.call(method, `/projects/${howdah.project_id}/${path}`, body)

@@ -1,5 +1,5 @@
-// Half a character is refused wherever text can be sent: stored, it would become another text than the
-// accepted one. Derived from the contract, so every endpoint to come is asked, too.
+// Half a character and NUL are refused wherever text can be sent: stored, the one would become another text than the
+// accepted one, and the other cannot be stored. Derived from the contract, so every endpoint to come is asked, too.
 import type { TSchema } from 'typebox'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Service } from '#contract/service.ts'
@@ -26,6 +26,8 @@ afterAll(async () => {
 })
 
 const halves = [String.raw`\ud800`, String.raw`a\uDFFFb`, String.raw`\udc00\ud800`, String.raw`\ud83d\ud83d\ude00`]
+const no_text = [...halves, String.raw`\u0000`, String.raw`a\u0000b`]
+const refusal = 'must be well-formed Unicode without the character NUL'
 
 const send = (row: Row, body: string | undefined, query = '') =>
   newCall(installation.server.api_url, userCredential(owner))(
@@ -55,15 +57,15 @@ const with_query = rows.filter(({ endpoint }) => endpoint.query !== undefined)
 describe.each(with_body)('the body of $name', (row) => {
   const fields = Object.entries(objectOf(row.endpoint.body).properties ?? {})
 
-  test.each(fields)('has no half of a character in %s', async (field, schema) => {
-    for (const half of halves) {
+  test.each(fields)('has no half of a character and no NUL in %s', async (field, schema) => {
+    for (const half of no_text) {
       const bad = jsonOf(schema, half)
       if (bad === undefined) throw new Error(`no text fits into ${field}`)
       const { [field]: _replaced, ...others } = valid_bodies[row.name] ?? {}
       const members = Object.entries(others).map(([name, value]) => `"${name}":${JSON.stringify(value)}`)
       const { status, body } = await send(row, `{${[...members, `"${field}":${bad.json}`].join(',')}}`)
       expect([status, body.code]).toEqual([400, 'INVALID_REQUEST'])
-      expect(body.details?.split('\n')).toContain(`/${field}${bad.below}: must be well-formed Unicode`)
+      expect(body.details?.split('\n')).toContain(`/${field}${bad.below}: ${refusal}`)
     }
   })
 })
@@ -71,11 +73,11 @@ describe.each(with_body)('the body of $name', (row) => {
 describe.each(with_query)('the query of $name', (row) => {
   const fields = Object.keys(objectOf(row.endpoint.query).properties ?? {})
 
-  test.each(fields)('has no half of a character in %s', async (field) => {
-    for (const half of ['%ED%A0%80', 'a%ffb', '%C3', '%zz', '%']) {
+  test.each(fields)('has no half of a character and no NUL in %s', async (field) => {
+    for (const half of ['%ED%A0%80', 'a%ffb', '%C3', '%zz', '%', '%00', 'a%00b']) {
       const { status, body } = await send(row, undefined, `?${field}=${half}`)
       expect([half, status, body.code]).toEqual([half, 400, 'INVALID_REQUEST'])
-      expect(body.details).toContain(`query/${field}: must be well-formed Unicode`)
+      expect(body.details).toContain(`query/${field}: ${refusal}`)
     }
   })
 })
@@ -117,7 +119,7 @@ test('the fields of a page’s form are text, too', async () => {
   const cookie = [...browser.cookies.values()].map(({ name, value }) => `${name}=${value}`).join('; ')
   const sent = `${new URLSearchParams({ ...fields, email: 'a@example.com', password: 'whatever it is' })}`
   const headers = { 'content-type': 'application/x-www-form-urlencoded', cookie, accept: 'text/html' }
-  for (const half of ['%ED%A0%80 and more', '%ff%fe%fd%fc%fb%fa', 'long enough %']) {
+  for (const half of ['%ED%A0%80 and more', '%ff%fe%fd%fc%fb%fa', 'long enough %', 'long enough %00']) {
     const body = `${sent}&new_password=${half}`
     const answer = await fetch(action, { method: 'POST', headers, body })
     expect(answer.status).toBe(400)
