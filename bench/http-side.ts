@@ -34,7 +34,7 @@ export async function listen({ db, ...identity }: Side): Promise<string> {
       secret: newSecret(randomBytes(32)),
       sampler: { latest: () => undefined },
       backedUp: () => undefined,
-      healing: { passBegins: () => undefined, takeEvents: () => [] },
+      healing: { passBegins: () => undefined, eventsOf: () => [], told: () => undefined },
     }) as Handlers,
     // No stream is asked for either.
     tails: {} as Tails,

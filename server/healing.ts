@@ -12,7 +12,9 @@ export type Healing = {
   /** A pass by the queue begins. */
   passBegins(id: string): void
   /** What happened without the store, and is not told yet. */
-  takeEvents(id: string): readonly ObservedEvent[]
+  eventsOf(id: string): readonly ObservedEvent[]
+  /** These are told: the pass that had them is settled. */
+  told(id: string, events: readonly ObservedEvent[]): void
   close(): Promise<void>
 }
 
@@ -82,10 +84,11 @@ export function newHealing(db: Db, log: Log): Healing {
     passBegins(id) {
       for (const call of under_way.keys()) if (call.id === id) call.is_passed = true
     },
-    takeEvents(id) {
-      const events = untold.get(id) ?? []
-      untold.delete(id)
-      return events
+    eventsOf: (id) => untold.get(id) ?? [],
+    told(id, events) {
+      const left = (untold.get(id) ?? []).filter((event) => !events.includes(event))
+      if (left.length > 0) untold.set(id, left)
+      else untold.delete(id)
     },
     async close() {
       closing.abort()

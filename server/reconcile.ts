@@ -32,6 +32,8 @@ type Parts<Subject, Result extends Observed> = {
   saveSetback(tx: Sql, subject: Subject, waiting_for: string): Promise<void>
   /** It is deleted, and nothing of it is left. */
   saveRemoved(tx: Sql, subject: Subject): Promise<void>
+  /** What the pass observed is written down. */
+  onSettled?: (subject: Subject, observed: Result) => void
   /** For a key that no row wants; without it there is nothing to do. */
   applyUnwanted?: (key: string, pass: Pass) => Promise<Observed>
 }
@@ -45,13 +47,15 @@ export function newReconcile<Subject, Result extends Observed>(parts: Parts<Subj
     if (subject === undefined) return unwantedOf(await applyUnwanted(key, pass))
     try {
       const observed = await parts.apply(subject, pass)
+      const onSettled = () => parts.onSettled?.(subject, observed)
       if (parts.isDeleted(subject) && observed.settled) {
-        return { again: 'never', save: (tx) => parts.saveRemoved(tx, subject) }
+        return { again: 'never', save: (tx) => parts.saveRemoved(tx, subject), onSettled }
       }
       return {
         again: { in_seconds: paceOf(subject, observed, secondsOf(observed)) },
         error: observed.waiting_for,
         save: (tx) => parts.save(tx, subject, observed),
+        onSettled,
       }
     } catch (error) {
       log.error({ err: error, key }, 'a provider failed')

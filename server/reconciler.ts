@@ -17,9 +17,14 @@ import {
   settle,
 } from './work.ts'
 
-/** One pass over one subject. save writes what it observed, in the transaction that ends the claim. */
+/** One pass over one subject. `save` writes what it observed, in the transaction that ends the claim; `onSettled` comes after that. */
 export type Reconcile = (key: string, pass: Pass) => Promise<Reconciled>
-export type Reconciled = { again: Again; save: (tx: Sql) => Promise<void>; error?: string | undefined }
+export type Reconciled = {
+  again: Again
+  save: (tx: Sql) => Promise<void>
+  onSettled?: () => void
+  error?: string | undefined
+}
 
 export type Reconciler = { stop(): Promise<void> }
 
@@ -120,10 +125,11 @@ async function runPass(
   // A store that does not answer is no loss yet. Where another server has got the lease meanwhile, settle finds that, and writes nothing.
   const heartbeat = setInterval(() => void keep().catch(() => undefined), (lease_seconds / 3) * 1000)
   await earlier
-  const { again, save, error } = await reconciledOf(one, reconcile[kind], lost, log)
+  const { again, save, onSettled, error } = await reconciledOf(one, reconcile[kind], lost, log)
   clearInterval(heartbeat)
   try {
     const ours = await settle(db, one, { again, error, random: Math.random() }, save)
+    if (ours) onSettled?.()
     const took_ms = Math.round(performance.now() - started)
     const outcome = again === 'backoff' ? 'failed' : error === undefined ? 'done' : 'waiting'
     onPass({ kind, outcome: ours ? outcome : 'lost', seconds: took_ms / 1000 })

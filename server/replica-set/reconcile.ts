@@ -34,13 +34,14 @@ export function newReplicaSetReconcile({ db, log, providers, healing }: ServiceC
     apply: async ({ row, service }, pass) => {
       const { replica_set } = getProvider(providers, service.region_code)
       const observed = await replica_set.apply(wantedSetOf(row, service.vpc_id, wantedOf(service, [])), pass)
-      return { ...observed, events: [...healing.takeEvents(row.replica_set_id), ...observed.events] }
+      return { ...observed, events: [...healing.eventsOf(row.replica_set_id), ...observed.events] }
     },
     isDeleted: ({ row, service }) => row.deleted || isToBeRemoved(service),
     save: savePass,
     saveSetback: (tx, subject, waiting_for) =>
       savePass(tx, subject, { state: 'unknown', settled: false, waiting_for, events: [] }),
     saveRemoved,
+    onSettled: ({ row }, { events }) => healing.told(row.replica_set_id, events),
   })
 }
 

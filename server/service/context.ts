@@ -22,7 +22,7 @@ export type ServiceContext = {
   sampler: { latest(service_id: string): Sampled | undefined }
   /** Undefined without backups. */
   backedUp(service_id: string): BackedUp | undefined
-  healing: Pick<Healing, 'passBegins' | 'takeEvents'>
+  healing: Pick<Healing, 'passBegins' | 'eventsOf' | 'told'>
   secret: Secret
   settled: Settled
   snapshot_policy: SnapshotPolicy

@@ -54,7 +54,7 @@ export function newServiceReconcile(context: ServiceContext): Reconcile {
       const { service } = getProvider(providers, region_code)
       const observed = await service.apply(needed === undefined ? wanted : { ...wanted, deleted: false }, pass)
       await noted
-      return { ...observed, ...needed, events: [...healing.takeEvents(service_id), ...observed.events] }
+      return { ...observed, ...needed, events: [...healing.eventsOf(service_id), ...observed.events] }
     },
     isDeleted: ({ row }) => isToBeRemoved(row),
     paceOf: (subject, observed, seconds) => {
@@ -66,6 +66,7 @@ export function newServiceReconcile(context: ServiceContext): Reconcile {
     save: (tx, subject, observed) => savePass(tx, context, subject, observed),
     saveSetback: (tx, subject, waiting_for) => savePass(tx, context, subject, setback(subject.row, waiting_for)),
     saveRemoved: (tx, { row }) => saveRemoved(tx, row),
+    onSettled: ({ row }, { events }) => healing.told(row.service_id, events),
   })
 }
 

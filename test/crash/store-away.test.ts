@@ -8,7 +8,7 @@ import { findPostmaster } from '#providers/local/postgres/process.ts'
 import { ask } from '#test/database.ts'
 import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
 import { as_root } from '#test/provider/service-fixture.ts'
-import { startTestStore, type TestStore } from '#test/store/test-store.ts'
+import { startTestStore, type TestStore, withDb } from '#test/store/test-store.ts'
 import { until } from '#test/until.ts'
 
 let store: TestStore
@@ -50,8 +50,22 @@ async function withoutStore(work: () => Promise<void>): Promise<void> {
   }
 }
 
-test('a service whose server dies is started again, again and again, and the events tell of it afterwards', async () => {
+/** The transaction that would tell it is rolled back, as after a lease that was lost. */
+const failToTellOnce = (kind: string) =>
+  withDb(store.url, (db) =>
+    db.query(`
+      create sequence tellings;
+      create function fail_once() returns trigger language plpgsql as $$
+      begin
+        if new.kind = '${kind}' and nextval('tellings') = 1 then raise 'not this time'; end if;
+        return new;
+      end $$;
+      create trigger fail_once before insert on service_events for each row execute function fail_once()`),
+  )
+
+test('a service whose server dies is started again, again and again, and the events tell of it afterwards, however long that takes', async () => {
   const service = await howdah.createService({ name: 'alone', cpu_millis: 'shared' })
+  await failToTellOnce('restarted')
   await query(service, 'create table kept as select 7 as n')
   await withoutStore(async () => {
     for (let death = 0; death < 2; death += 1) {
