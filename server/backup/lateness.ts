@@ -20,9 +20,9 @@ export function newLateness(lag_seconds: number, onLate: OnLate) {
       const message = is_late
         ? `its backup is ${Math.round(age_seconds)} s behind: ${why}; nothing local is lost, and it catches up`
         : 'its backup is in time again'
+      await onLate(service_id, message)
       if (is_late) late.set(service_id, why)
       else late.delete(service_id)
-      await onLate(service_id, message)
     }
   }
 }
