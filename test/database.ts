@@ -5,6 +5,7 @@ import pg from 'pg'
 import { openInstallation } from '#server/installation.ts'
 import { type Db, openDb } from '#server/store/db.ts'
 import { metadataStoreIsRunning, stopMetadataStore } from '#server/store/embedded.ts'
+import { until } from './until.ts'
 
 export type Database = { endpoint: { host: string; port: number } }
 
@@ -53,6 +54,10 @@ type Installed = { config: { data_dir: string } }
 
 /** Of a test's installation; the caller closes it. */
 export const openStoreOf = ({ config }: Installed): Db => openDb(storeUrlOf(config.data_dir))
+
+/** So many transactions of the store wait for others: those that come to one row get it in the order in which they came. */
+export const untilWaiting = (db: Db, count: number) =>
+  until(async () => (await db.query('select from pg_locks where not granted')).length === count)
 
 /** Its server starts it again, so it may have to be stopped more than once. */
 export async function stopStoreOf({ config }: Installed): Promise<void> {

@@ -57,8 +57,9 @@ export function vpcHandlers(
     deleteVpc: ({ params }) =>
       db.transaction(async (tx) => {
         const { id } = await lockVpc(tx, params)
-        await refuseUnlessUnused(tx, id)
         const { service_ids, replica_set_ids } = await detachDeleted(tx, id)
+        // After that, which waits for a deleted service that is being restored: then that one is in use.
+        await refuseUnlessUnused(tx, id)
         await saveVpcDeleted(tx, id)
         await nudgeAll(tx, 'replica set', replica_set_ids)
         await nudgeAll(tx, 'service', service_ids)

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { DeletedService } from '#contract/deletion.ts'
 import type { Service } from '#contract/service.ts'
-import { openStoreOf } from '#test/database.ts'
+import { openStoreOf, untilWaiting } from '#test/database.ts'
 import type { TestInstallation } from '#test/installation.ts'
 import { needs } from '#test/offered.ts'
 import { until } from '#test/until.ts'
@@ -185,18 +185,43 @@ test('a service that the store does not let go keeps no other from being removed
   await db.close()
 })
 
-test('a VPC can be deleted under a deleted service, which comes back outside of it', async (context) => {
-  await needs(context, howdah, 'vpcs')
+/** A service that was deleted while it was in a VPC. */
+async function deletedInVpc(cidr: string) {
   const vpcs = `/projects/${howdah.project_id}/vpcs`
-  const vpc = { cidr: '10.64.7.0/24', name: 'gone', region_code: 'local' }
-  const { id: vpc_id } = (await howdah.call<{ id: string }>('POST', vpcs, vpc)).body
+  const { id } = (await howdah.call<{ id: string }>('POST', vpcs, { cidr, name: 'gone', region_code: 'local' })).body
   const { service_id, endpoint } = await howdah.createService()
-  await howdah.call('POST', at(service_id, '/attachToVPC'), { vpc_id })
+  await howdah.call('POST', at(service_id, '/attachToVPC'), { vpc_id: id })
   await howdah.untilStatus(service_id, 'READY')
   await deleteService(service_id)
-  expect((await howdah.call('DELETE', `${vpcs}/${vpc_id}`)).status).toBe(204)
+  return { service_id, endpoint, vpc: `${vpcs}/${id}` }
+}
+
+test('a VPC can be deleted under a deleted service, which comes back outside of it', async (context) => {
+  await needs(context, howdah, 'vpcs')
+  const { service_id, endpoint, vpc } = await deletedInVpc('10.64.7.0/24')
+  expect((await howdah.call('DELETE', vpc)).status).toBe(204)
   await howdah.call('POST', `${deleted}/${service_id}/restore`)
   const { body } = await howdah.untilStatus(service_id, 'READY')
   expect(body.endpoint).toEqual(endpoint)
   expect(body).not.toHaveProperty('vpcEndpoint')
+})
+
+test('a VPC is not deleted under a service that is just being restored in it', async (context) => {
+  await needs(context, howdah, 'vpcs')
+  const { service_id, vpc } = await deletedInVpc('10.64.8.0/24')
+  const db = openStoreOf(howdah)
+  const requests = await db.transaction(async (tx) => {
+    await tx.query('select from services where service_id = $1 for update', [service_id])
+    const restoring = howdah.call('POST', `${deleted}/${service_id}/restore`)
+    await untilWaiting(db, 1)
+    const deleting = howdah.call('DELETE', vpc)
+    await untilWaiting(db, 2)
+    return [restoring, deleting]
+  })
+  await db.close()
+  const [restored, refused] = await Promise.all(requests)
+  expect(restored?.status).toBe(202)
+  expect(refused).toMatchObject({ status: 409, body: { code: 'CONFLICT' } })
+  const { body } = await howdah.untilStatus(service_id, 'READY')
+  expect(body).toHaveProperty('vpcEndpoint')
 })

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { unknown_service, unknown_vpc } from '#contract/fault.ts'
 import type { TestInstallation } from '../installation.ts'
 import { giveAddresses } from '#test/addresses.ts'
+import { untilWaiting } from '#test/database.ts'
 import { needs } from '#test/offered.ts'
 import { until } from '#test/until.ts'
 import { newAttaching } from './attaching.ts'
@@ -130,18 +131,16 @@ describe('while an older pass ends', () => {
   ) {
     const id = table === 'services' ? 'service_id' : 'replica_set_id'
     const { db } = callers
-    const untilWaiting = (count: number) =>
-      until(async () => (await db.query('select from pg_locks where not granted')).length === count)
     await db.query(`update work set lease_token = null, lease_until = now() + interval '1 hour' where key = $1`, [key])
     const changing = requestChange()
     await until(async () => (await db.query(`select from ${table} where ${id} = $1 and generation = 2`, [key])).length)
     const attaching = await db.transaction(async (tx) => {
       await tx.query(`select from ${table} where ${id} = $1 for update`, [key])
       const answer = attach(service_id, vpc_id)
-      await untilWaiting(1)
+      await untilWaiting(db, 1)
       await db.query(`update work set lease_until = null, due_at = now() where key = $1`, [key])
       await db.query(`select pg_notify('work', '')`)
-      await untilWaiting(2)
+      await untilWaiting(db, 2)
       return { answer }
     })
     return [(await changing).status, (await attaching.answer).status]
