@@ -9,6 +9,7 @@ import { sql } from '../store/sql.ts'
 
 const left_out = ['work', 'service_metrics']
 const rows_per_insert = 500
+const longer = { patience_ms: 600_000 }
 /** Ids that were given since the copy are not given again. */
 const sequence_slack = 1_000
 
@@ -22,7 +23,7 @@ export async function dumpMetadata(db: Db, folder: string): Promise<void> {
       if (!left_out.includes(table)) texts.set(`${table}.jsonl`, await dumpTable(tx, table))
     }
     return texts
-  })
+  }, longer)
   for (const name of await readdir(folder)) if (!tables.has(name)) await rm(join(folder, name), { force: true })
   for (const [name, text] of tables) {
     const path = join(folder, name)
@@ -49,7 +50,6 @@ export async function loadMetadata(db: Db, folder: string): Promise<void> {
   await db.transaction(async (tx) => {
     // Neither the order of tables nor triggers matter: the rows were right when they were copied.
     await tx.query(sql`set local session_replication_role = replica`)
-    await tx.query(sql`set local statement_timeout = 0`)
     for (const table of (await listTables(tx)).filter((name) => name !== 'migrations')) {
       await tx.query(`delete from ${table}`)
       await insertRows(tx, table, await readRows(folder, table))
@@ -58,7 +58,7 @@ export async function loadMetadata(db: Db, folder: string): Promise<void> {
     // What runs is observed anew; what the queue holds follows from the rest when a server starts.
     await tx.query(sql`update services set state = 'not_serving', restorable_from = null, restorable_until = null
       where settled_generation > 0`)
-  })
+  }, longer)
 }
 
 async function listTables(tx: Sql): Promise<string[]> {

@@ -15,6 +15,8 @@ export class MigrationError extends Error {
 
 // Any fixed number: it only has to be the same for all servers and used for nothing else.
 const migration_lock = 4_873_101
+/** A long migration, also another server's, is worth waiting for, longer than any ordinary statement. */
+const patience_ms = 30 * 60_000
 const folder = new URL('./migrations/', import.meta.url)
 
 /** Returns the names of the migrations that this call has run. */
@@ -43,12 +45,11 @@ export async function loadMigrations(): Promise<Migration[]> {
 }
 
 function locked(db: Db, work: (tx: Sql) => Promise<void>): Promise<void> {
-  return db.transaction(async (tx) => {
-    // Another server's long migration is worth waiting for, longer than any ordinary statement.
-    await tx.query(sql`set local statement_timeout = '30min'`)
+  const lockedWork = async (tx: Sql) => {
     await tx.query(sql`select pg_advisory_xact_lock(${migration_lock})`)
     await work(tx)
-  })
+  }
+  return db.transaction(lockedWork, { patience_ms })
 }
 
 type Applied = { name: string; hash: string }
