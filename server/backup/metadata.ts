@@ -1,14 +1,30 @@
-// The metadata store as text: a file for each table, a row of JSON on each line, all of one moment, and back into an empty store of the
-// same schema. PostgreSQL itself turns rows into JSON and back, so no type is lost, and any store will do: the embedded one has no pg_dump.
+// The metadata store as text, all of one moment, and back into an empty store of the same schema. PostgreSQL itself turns rows into JSON
+// and back, so no type is lost, and any store will do: the embedded one has no pg_dump. Rows come page by page, and of tables that only grow
+// those since the last closed file, so that a copy costs little however large the store is.
 // Left out is what the next server finds by itself: the queue, measurements, when a service was last observed.
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir } from 'node:fs/promises'
 import type { Db, Sql } from '../store/db.ts'
 import { loadMigrations, migrate } from '../store/migrate.ts'
 import { sql } from '../store/sql.ts'
+import {
+  type ClosedFile,
+  listClosed,
+  listRows,
+  readRows,
+  removeClosed,
+  removeOthers,
+  writeClosed,
+  writeOpen,
+} from './metadata-files.ts'
 
 const left_out = ['work', 'service_metrics']
-const rows_per_insert = 500
+/** Each of their rows has an id and a time, and none is changed. */
+const growing = ['audit', 'service_events']
+const rows_per_page = 500
+/** About a megabyte, which is as much as is written anew in each round. */
+const rows_per_file = 5_000
+/** No transaction is open for longer: each row with an id before that of a row of this age is there, or never will be. */
+const settled_after = '1 hour'
 const longer = { patience_ms: 600_000 }
 /** Ids that were given since the copy are not given again. */
 const sequence_slack = 1_000
@@ -16,26 +32,21 @@ const sequence_slack = 1_000
 /** Writes the files that differ from those in the folder. */
 export async function dumpMetadata(db: Db, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  const tables = await db.transaction(async (tx) => {
+  const dump = async (tx: Sql) => {
     await tx.query(sql`set transaction isolation level repeatable read, read only`)
-    const texts = new Map<string, string>()
+    const names: string[] = []
     for (const table of await listTables(tx)) {
-      if (!left_out.includes(table)) texts.set(`${table}.jsonl`, await dumpTable(tx, table))
+      if (!left_out.includes(table.name)) names.push(...(await dumpTable(tx, table, folder)))
     }
-    return texts
-  }, longer)
-  for (const name of await readdir(folder)) if (!tables.has(name)) await rm(join(folder, name), { force: true })
-  for (const [name, text] of tables) {
-    const path = join(folder, name)
-    if ((await readFile(path, 'utf8').catch(() => undefined)) === text) continue
-    await writeFile(`${path}.new`, text, { mode: 0o600, flush: true })
-    await rename(`${path}.new`, path)
+    return names
   }
+  await removeOthers(folder, await db.transaction(dump, longer))
 }
 
 /** Brings an empty store to the schema of the copy and fills it. Repeated, it does the same again. */
 export async function loadMetadata(db: Db, folder: string): Promise<void> {
-  const applied = (await readRows(folder, 'migrations')).map((row) => (JSON.parse(row) as { name: string }).name)
+  const rows = await listRows(folder, 'migrations')
+  const applied = rows.map((row) => (JSON.parse(row) as { name: string }).name)
   const known = await loadMigrations()
   const unknown = applied.find((name) => !known.some((migration) => migration.name === name))
   if (unknown !== undefined) {
@@ -50,9 +61,9 @@ export async function loadMetadata(db: Db, folder: string): Promise<void> {
   await db.transaction(async (tx) => {
     // Neither the order of tables nor triggers matter: the rows were right when they were copied.
     await tx.query(sql`set local session_replication_role = replica`)
-    for (const table of (await listTables(tx)).filter((name) => name !== 'migrations')) {
-      await tx.query(`delete from ${table}`)
-      await insertRows(tx, table, await readRows(folder, table))
+    for (const { name } of (await listTables(tx)).filter((table) => table.name !== 'migrations')) {
+      await tx.query(`delete from ${name}`)
+      await insertRows(tx, name, readRows(folder, name))
     }
     await raiseSequences(tx)
     // What runs is observed anew; what the queue holds follows from the rest when a server starts.
@@ -61,33 +72,69 @@ export async function loadMetadata(db: Db, folder: string): Promise<void> {
   }, longer)
 }
 
-async function listTables(tx: Sql): Promise<string[]> {
-  const rows = await tx.query(sql<{ name: string }>`
-    select quote_ident(relname) as name from pg_class where relkind = 'r' and relnamespace = current_schema()::regnamespace order by 1`)
-  return rows.map(({ name }) => name)
+/** `name` and `key`, its columns, are those of the catalog, quoted there. */
+type Table = { name: string; key: string | null }
+
+async function listTables(tx: Sql): Promise<Table[]> {
+  return tx.query(sql<Table>`
+    select quote_ident(relname) as name, (
+      select string_agg(quote_ident(attname), ', ' order by place) from pg_index
+      join unnest(indkey) with ordinality as part (attnum, place) on true
+      join pg_attribute on attrelid = indrelid and pg_attribute.attnum = part.attnum
+      where indrelid = pg_class.oid and indisprimary) as key
+    from pg_class where relkind = 'r' and relnamespace = current_schema()::regnamespace order by 1`)
 }
 
-/** Table names are those of the catalog, quoted there. */
-async function dumpTable(tx: Sql, table: string): Promise<string> {
-  const rows = await tx.query<{ row: string }>(
-    `select (to_jsonb(t) - '{observed_at,drill_lease_until}'::text[])::text as row from ${table} t order by 1`,
-  )
-  return rows.map(({ row }) => `${row}\n`).join('')
-}
+const row_text = `(to_jsonb(t) - '{observed_at,drill_lease_until}'::text[])::text as row`
 
-async function readRows(folder: string, table: string): Promise<string[]> {
-  const text = await readFile(join(folder, `${table}.jsonl`), 'utf8').catch(() => '')
-  return text.split('\n').filter(Boolean)
-}
-
-async function insertRows(tx: Sql, table: string, rows: readonly string[]): Promise<void> {
-  for (let at = 0; at < rows.length; at += rows_per_insert) {
-    const some = `[${rows.slice(at, at + rows_per_insert).join(',')}]`
-    await tx.query(
-      `insert into ${table} overriding system value select * from jsonb_populate_recordset(null::${table}, $1::jsonb)`,
-      [some],
-    )
+/** Returns the names of its files. */
+async function dumpTable(tx: Sql, { name, key }: Table, folder: string): Promise<string[]> {
+  const grows = growing.includes(name)
+  const closed = grows ? await closedOf(tx, name, folder) : []
+  const is_settled = grows ? `time < now() - interval '${settled_after}'` : 'false'
+  const after = grows ? `where id > ${closed.at(-1)?.last_id ?? 0}` : ''
+  // By the text of the row only where there is no key: to sort a large table by it takes longer than the rest.
+  await tx.query(`declare rows no scroll cursor for
+    select ${row_text}, ${is_settled} as is_settled, ${grows ? 'id' : '0'} as id from ${name} t ${after} order by ${key ?? '1'}`)
+  let lines: string[] = []
+  for (;;) {
+    const page = await tx.query<{ row: string; is_settled: boolean; id: number }>(`fetch ${rows_per_page} from rows`)
+    for (const { row, is_settled, id } of page) {
+      lines.push(`${row}\n`)
+      if (!is_settled || lines.length < rows_per_file) continue
+      closed.push(await writeClosed(folder, name, id, lines))
+      lines = []
+    }
+    if (page.length === 0) break
   }
+  await tx.query('close rows')
+  return [...closed.map((file) => file.name), await writeOpen(folder, name, lines)]
+}
+
+/** The closed files that can stay: not when they are of another past of the store, and not for ever, because rows have been removed since. */
+async function closedOf(tx: Sql, name: string, folder: string): Promise<ClosedFile[]> {
+  const { closed, last_row, is_old } = await listClosed(folder, name)
+  const id = closed.at(-1)?.last_id
+  if (id === undefined) return []
+  const [found] = await tx.query<{ row: string }>(`select ${row_text} from ${name} t where id = $1`, [id])
+  if (found?.row === last_row && !is_old) return closed
+  await removeClosed(folder, closed)
+  return []
+}
+
+async function insertRows(tx: Sql, table: string, rows: AsyncIterable<string>): Promise<void> {
+  const insert = (some: readonly string[]) =>
+    tx.query(
+      `insert into ${table} overriding system value select * from jsonb_populate_recordset(null::${table}, $1::jsonb)`,
+      [`[${some.join(',')}]`],
+    )
+  let some: string[] = []
+  for await (const row of rows) {
+    if (some.push(row) < rows_per_page) continue
+    await insert(some)
+    some = []
+  }
+  await insert(some)
 }
 
 async function raiseSequences(tx: Sql): Promise<void> {
@@ -116,8 +163,8 @@ export async function servicesOfCopy(folder: string): Promise<ServiceOfCopy[]> {
   }
   type Address = { owner_id: string; role: string; vpc_id: number | null; port: number }
   // Both as our own tables have them.
-  const services = (await readRows(folder, 'services')).map((row) => JSON.parse(row) as Row)
-  const addresses = (await readRows(folder, 'addresses')).map((row) => JSON.parse(row) as Address)
+  const services = (await listRows(folder, 'services')).map((row) => JSON.parse(row) as Row)
+  const addresses = (await listRows(folder, 'addresses')).map((row) => JSON.parse(row) as Address)
   return services.map(({ service_id, name, region_code, deleted_at, kept_until }) => {
     const home = addresses.find((one) => one.owner_id === service_id && one.role === 'service' && one.vpc_id === null)
     return { service_id, name, region_code, port: home?.port ?? 0, removed: deleted_at !== null && !kept_until }

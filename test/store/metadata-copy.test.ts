@@ -1,0 +1,102 @@
+// The copy of the metadata that backups keep: what a round writes anew, and that a store that is filled from it has the same rows.
+import { appendFileSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { dumpMetadata, loadMetadata } from '#server/backup/metadata.ts'
+import { newId } from '#server/id.ts'
+import type { Db } from '#server/store/db.ts'
+import { openTestDb, withDb } from './test-store.ts'
+
+let opened: Awaited<ReturnType<typeof openTestDb>>
+let db: Db
+let folder: string
+const project_id = newId()
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'howdah-copy-'))
+  opened = await openTestDb()
+  db = opened.db
+  await db.query(`insert into projects (id, name) values ($1, 'a project')`, [project_id])
+})
+
+afterAll(async () => {
+  await opened?.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** So many, all so many hours old. */
+async function addEvents(count: number, hours: number): Promise<void> {
+  await db.query(
+    `insert into service_events (project_id, service_id, time, kind, message)
+     select $1, 'aservice00', now() - $3 * interval '1 hour', 'progress', 'event ' || n from generate_series(1, $2::int) n`,
+    [project_id, count, hours],
+  )
+}
+
+const listEvents = (of: Db) => of.query(`select * from service_events order by id`)
+const filesOf = (table: string) =>
+  readdirSync(folder)
+    .filter((name) => name.startsWith(`${table}.`))
+    .sort()
+const rowsIn = (name: string) => readFileSync(join(folder, name), 'utf8').split('\n').length - 1
+
+/** The rows of a new store that was filled from the copy. */
+async function loaded<Row extends object>(list: (of: Db) => Promise<Row[]>): Promise<Row[]> {
+  const url = await opened.store.newDatabase()
+  return withDb(url, async (other) => {
+    await loadMetadata(other, folder)
+    return list(other)
+  })
+}
+
+test('events that have been there for a while are copied once, into files that stay', async () => {
+  await addEvents(12_000, 2)
+  await addEvents(10, 0)
+  await dumpMetadata(db, folder)
+  const files = filesOf('service_events')
+  expect(files.map(rowsIn)).toEqual([5_000, 5_000, 2_010])
+  const inodes = () => files.map((name) => statSync(join(folder, name)).ino)
+  const before = inodes()
+  await addEvents(1, 0)
+  await dumpMetadata(db, folder)
+  expect(filesOf('service_events')).toEqual(files)
+  expect(inodes().slice(0, 2)).toEqual(before.slice(0, 2))
+  expect(files.map(rowsIn)).toEqual([5_000, 5_000, 2_011])
+  expect(await loaded(listEvents)).toEqual(await listEvents(db))
+})
+
+test('events of which one with a lower id may still come are not in a file that stays', async () => {
+  const before = filesOf('service_events').length
+  await addEvents(12_000, 0)
+  await dumpMetadata(db, folder)
+  expect(filesOf('service_events')).toHaveLength(before)
+  expect(await loaded(listEvents)).toEqual(await listEvents(db))
+})
+
+test('what was removed leaves the copy within a week, and so does the past that a store has left', async () => {
+  await db.query(`delete from service_events where message like 'event 2%'`)
+  await dumpMetadata(db, folder)
+  expect(await loaded(listEvents)).not.toEqual(await listEvents(db))
+  const week_ago = new Date(Date.now() - 8 * 86_400_000)
+  utimesSync(join(folder, filesOf('service_events')[0] ?? ''), week_ago, week_ago)
+  await dumpMetadata(db, folder)
+  expect(await loaded(listEvents)).toEqual(await listEvents(db))
+  // As in a store that was set back: the same ids, other rows.
+  await db.query(`update service_events set message = 'another'`)
+  await dumpMetadata(db, folder)
+  expect(await loaded(listEvents)).toEqual(await listEvents(db))
+})
+
+test('a copy of the version before, one file for each table, is loaded', async () => {
+  await dumpMetadata(db, folder)
+  const [one = '', ...others] = filesOf('service_events')
+  for (const name of others) {
+    appendFileSync(join(folder, one), readFileSync(join(folder, name)))
+    rmSync(join(folder, name))
+  }
+  renameSync(join(folder, one), join(folder, 'service_events.jsonl'))
+  expect(filesOf('service_events')).toEqual(['service_events.jsonl'])
+  expect(await loaded(listEvents)).toEqual(await listEvents(db))
+})
