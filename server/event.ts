@@ -1,5 +1,5 @@
-// The append-only events of services, for people. They decide nothing, and outlive their service by a while, so that its owners can
-// still read why it was removed.
+// The append-only events of services, for people. They decide nothing, and outlive their service by a while (event-retention.ts), so that
+// its owners can still read why it was removed.
 // In a project their ids grow in the order in which they can be read: a transaction that adds one has the project's turn until it ends.
 // So all after an id are all that came after it, and a reader who goes on from there misses none.
 import type { ServiceEventKind } from '#contract/event.ts'

@@ -1,7 +1,8 @@
-// What a server does by itself: the passes of the queue, and services that end by themselves.
+// What a server does by itself: the passes of the queue, services that end by themselves, and events that are removed after a while.
 import { nudgeEverything } from './adoption.ts'
 import { shutdown_grace_seconds } from './config.ts'
 import type { Telemetry } from './metric/telemetry.ts'
+import { startEventRetention } from './event-retention.ts'
 import { startReconciler } from './reconciler.ts'
 import { newReplicaSetReconcile } from './replica-set/reconcile.ts'
 import type { ServiceContext } from './service/context.ts'
@@ -33,6 +34,8 @@ export async function startPasses(
   )
   const expiry = await startExpiry(context)
   opened.defer(() => expiry.stop())
+  const retention = await startEventRetention(context)
+  opened.defer(() => retention.stop())
   await nudgeEveryVpc(context)
   await nudgeEverything(context.db, regions)
 }

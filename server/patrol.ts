@@ -1,4 +1,4 @@
-// Something that is looked after every few seconds, as long as the server runs.
+// Something that is looked after again and again, as long as the server runs.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from './log.ts'
 
@@ -7,12 +7,12 @@ export type Patrol = { stop(): Promise<void> }
 const patrol_ms = 5_000
 
 /** Once before it returns, and then now and then. A round that fails is logged; the next one comes. */
-export async function startPatrol(round: () => Promise<void>, log: Log): Promise<Patrol> {
+export async function startPatrol(round: () => Promise<void>, log: Log, every_ms = patrol_ms): Promise<Patrol> {
   const closing = new AbortController()
   const go = () => round().catch((error: unknown) => log.warn({ err: error }, 'a patrol failed'))
   await go()
   const walk = async () => {
-    while (await pause(patrol_ms, true, { signal: closing.signal, ref: false }).catch(() => false)) await go()
+    while (await pause(every_ms, true, { signal: closing.signal, ref: false }).catch(() => false)) await go()
   }
   const walking = walk()
   return {

@@ -9,7 +9,7 @@ import { undefinedIfAbsent } from '#providers/host/read.ts'
 
 export type ClosedFile = { name: string; last_id: number }
 
-/** What was removed from the store leaves the copy within this time. */
+/** Rows that were removed from the store leave the copy within this time. */
 const closed_ms_max = 7 * 86_400_000
 const id_digits = 16
 
@@ -25,7 +25,7 @@ export async function listClosed(folder: string, table: string) {
   return { closed, last_row, is_old }
 }
 
-/** The newest first: interrupted, it leaves none after one that is gone. */
+/** The newest first: interrupted, it leaves no gap between those that stay. */
 export async function removeClosed(folder: string, closed: readonly ClosedFile[]): Promise<void> {
   for (const { name } of closed.toReversed()) await rm(join(folder, name))
 }

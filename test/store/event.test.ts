@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { insertEvent, listEvents } from '#server/event.ts'
 import { eventTails } from '#server/service/events.ts'
 import { newSettled } from '#server/settled.ts'
+import { events_per_service_max, removeOldEvents } from '#server/event-retention.ts'
 import { newId } from '#server/id.ts'
 import type { Db } from '#server/store/db.ts'
 import { until } from '#test/until.ts'
@@ -82,6 +83,29 @@ test('pages before the oldest event so far lead to the very first', async () => 
     if (page.length < 3) break
   }
   expect(read).toEqual(messages.toReversed())
+})
+
+test('events are removed after a year, those of removed services after 35 days, and the oldest where a service has too many', async () => {
+  const project_id = await newProject()
+  const [kept, removed, talkative] = [await newService(project_id), newId(), await newService(project_id)]
+  const add = (service_id: string, days: number, count = 1) =>
+    db.query(
+      `insert into service_events (project_id, service_id, time, kind, message)
+       select $1, $2, now() - $3 * interval '1 day', 'progress', $3 || ' days, ' || n from generate_series(1, $4::int) n`,
+      [project_id, service_id, days, count],
+    )
+  for (const days of [400, 366, 364, 36]) await add(kept, days)
+  for (const days of [400, 36, 34]) await add(removed, days)
+  await add(talkative, 2, 3)
+  await add(talkative, 1, events_per_service_max)
+  await removeOldEvents(db)
+  expect(await messagesOf(project_id, { service_id: kept })).toEqual(['36 days, 1', '364 days, 1'])
+  expect(await messagesOf(project_id, { service_id: removed })).toEqual(['34 days, 1'])
+  const left = await db.query<{ count: number; oldest: string }>(
+    `select count(*), min(message) as oldest from service_events where service_id = $1`,
+    [talkative],
+  )
+  expect(left).toEqual([{ count: events_per_service_max, oldest: '1 days, 1' }])
 })
 
 test('projects do not wait for each other', async () => {
