@@ -1,7 +1,8 @@
 // The metadata store as text, all of one moment, and back into an empty store of the same schema. PostgreSQL itself turns rows into JSON
 // and back, so no type is lost, and any store will do: the embedded one has no pg_dump. Rows come page by page, and of tables that only grow
 // those since the last closed file, so that a copy costs little however large the store is.
-// Left out is what the next server finds by itself: the queue, measurements, when a service was last observed.
+// Left out is what the next server finds by itself: the queue, measurements, when a service was last observed. And what would be valid again
+// although it was ended since: logins, links that set a password, keys that sign.
 import { mkdir } from 'node:fs/promises'
 import type { Db, Sql } from '../store/db.ts'
 import { loadMigrations, migrate } from '../store/migrate.ts'
@@ -17,7 +18,10 @@ import {
   writeOpen,
 } from './metadata-files.ts'
 
-const left_out = ['work', 'service_metrics']
+const left_out = [
+  ...['work', 'service_metrics', 'login_attempts'],
+  ...['oauth_records', 'oauth_keys', 'console_sessions', 'password_links'],
+]
 /** Each of their rows has an id and a time, and none is changed. */
 const growing = ['audit', 'service_events']
 const rows_per_page = 500
@@ -35,9 +39,7 @@ export async function dumpMetadata(db: Db, folder: string): Promise<void> {
   const dump = async (tx: Sql) => {
     await tx.query(sql`set transaction isolation level repeatable read, read only`)
     const names: string[] = []
-    for (const table of await listTables(tx)) {
-      if (!left_out.includes(table.name)) names.push(...(await dumpTable(tx, table, folder)))
-    }
+    for (const table of await listCopied(tx)) names.push(...(await dumpTable(tx, table, folder)))
     return names
   }
   await removeOthers(folder, await db.transaction(dump, longer))
@@ -61,7 +63,7 @@ export async function loadMetadata(db: Db, folder: string): Promise<void> {
   await db.transaction(async (tx) => {
     // Neither the order of tables nor triggers matter: the rows were right when they were copied.
     await tx.query(sql`set local session_replication_role = replica`)
-    for (const { name } of (await listTables(tx)).filter((table) => table.name !== 'migrations')) {
+    for (const { name } of (await listCopied(tx)).filter((table) => table.name !== 'migrations')) {
       await tx.query(`delete from ${name}`)
       await insertRows(tx, name, readRows(folder, name))
     }
@@ -75,14 +77,15 @@ export async function loadMetadata(db: Db, folder: string): Promise<void> {
 /** `name` and `key`, its columns, are those of the catalog, quoted there. */
 type Table = { name: string; key: string | null }
 
-async function listTables(tx: Sql): Promise<Table[]> {
-  return tx.query(sql<Table>`
+async function listCopied(tx: Sql): Promise<Table[]> {
+  const tables = await tx.query(sql<Table>`
     select quote_ident(relname) as name, (
       select string_agg(quote_ident(attname), ', ' order by place) from pg_index
       join unnest(indkey) with ordinality as part (attnum, place) on true
       join pg_attribute on attrelid = indrelid and pg_attribute.attnum = part.attnum
       where indrelid = pg_class.oid and indisprimary) as key
     from pg_class where relkind = 'r' and relnamespace = current_schema()::regnamespace order by 1`)
+  return tables.filter(({ name }) => !left_out.includes(name))
 }
 
 const row_text = `(to_jsonb(t) - '{observed_at,drill_lease_until}'::text[])::text as row`

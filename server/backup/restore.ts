@@ -7,7 +7,6 @@ import { dirname, join } from 'node:path'
 import { syncFileSystem } from '#providers/host/sync.ts'
 import type { Config } from '../config.ts'
 import { openInstallation, restoringOf } from '../installation.ts'
-import { insertEvent } from '../event.ts'
 import type { Log } from '../log.ts'
 import { openRegions } from '../regions.ts'
 import { openAnyStore } from '../store/access.ts'
@@ -29,6 +28,7 @@ import {
 } from './repository.ts'
 import { listRuns, newLists } from './restic.ts'
 import { plan_version, planOf, type RestorePlan } from './restore-plan.ts'
+import { keepOnly } from './restore-rows.ts'
 import { putService, type Restored, walIn } from './restore-service.ts'
 
 export type RestoreSpec = {
@@ -119,7 +119,8 @@ async function restoreInto(spec: RestoreSpec, folder: string): Promise<void> {
     const left = left_seconds < 1 ? '' : ` About ${Math.ceil(left_seconds)} s are left.`
     tell(`Service ${label}: in place.${gap === undefined ? '' : ` ${gap}; it recovers up to there.`}${left}`)
   })
-  await keepOnly(store.db, restored, plan.at ?? plan.meta_time)
+  const facts = await keepOnly(store.db, { restored, moment: plan.at ?? plan.meta_time })
+  for (const fact of facts) tell(fact)
   // Part of an installation does not take the repository away from the whole.
   if (spec.services.length === 0) {
     const onWait = () => tell('Another process has locked the repository. Should it be dead, that ends within minutes.')
@@ -207,28 +208,4 @@ async function ensureLoaded(db: Db, copy: string, folder: string, is_external: b
   await loadMetadata(db, copy)
   await writeFile(loaded, '')
   await migrate(db)
-}
-
-/**
- * Snapshots that were not fetched are gone, and so are services without one: else an empty database would take their place. What a rewind,
- * a reset or a switchover did is in the data: none of them is done again, or undone.
- */
-async function keepOnly(db: Db, restored: readonly Restored[], moment: string): Promise<void> {
-  const service_ids = restored.map(({ service_id }) => service_id)
-  const snapshot_ids = restored.map(({ snapshot_id }) => snapshot_id)
-  await db.transaction(async (tx) => {
-    await tx.query(sql`delete from snapshots where not (snapshot_id = any (${snapshot_ids}))`)
-    await tx.query(sql`update services set exchange = null, switchovers = 0`)
-    await tx.query(sql`update snapshots set kind = 'scheduled' where kind = 'rewind'`)
-    await tx.query(sql`update services set deleted_at = now(), kept_until = null, generation = generation + 1
-      where not (service_id = any (${service_ids})) and (deleted_at is null or kept_until is not null)`)
-    for (const { service_id, snapshot_id, taken_at } of restored) {
-      // The metadata may be older than the snapshot.
-      await tx.query(sql`
-        insert into snapshots (snapshot_id, service_id, kind, requested_at, taken_at)
-        values (${snapshot_id}, ${service_id}, 'scheduled', ${taken_at}::timestamptz, ${taken_at}::timestamptz)
-        on conflict (snapshot_id) do update set deleted_at = null`)
-      await insertEvent(tx, service_id, 'backup', `restored from the backup, as of ${moment}`)
-    }
-  })
 }

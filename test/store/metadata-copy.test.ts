@@ -100,3 +100,38 @@ test('a copy of the version before, one file for each table, is loaded', async (
   expect(filesOf('service_events')).toEqual(['service_events.jsonl'])
   expect(await loaded(listEvents)).toEqual(await listEvents(db))
 })
+
+/** As a version before wrote it. */
+function addRow(table: string, row: object): void {
+  appendFileSync(join(folder, `${table}.jsonl`), `${JSON.stringify(row)}\n`)
+}
+
+test('logins are not copied, and do not come back from a copy that has them: they may have been ended since', async () => {
+  const [user] = await db.query<{ id: number }>(
+    `insert into users (email, name) values ('shop@example.com', 'shop') returning id`,
+  )
+  const later = new Date(Date.now() + 3_600_000).toISOString()
+  const ending = { user_id: user?.id, expires_at: later }
+  const rows = {
+    password_links: { ...ending, token_hash: '\\x01' },
+    console_sessions: { ...ending, id_hash: '01', grant_id: 'grant', sealed: '\\x01' },
+    oauth_records: { ...ending, model: 'Session', id: '01', payload: {} },
+    oauth_keys: { kid: '01', installation_id: 'here', public_jwk: {}, private_key: '\\x01', created: later },
+  }
+  const tables = Object.keys(rows)
+  const count = async (of: Db) => {
+    const counts = await Promise.all(tables.map((table) => of.query<{ n: number }>(`select count(*) n from ${table}`)))
+    return counts.map(([row]) => row?.n)
+  }
+  for (const [table, row] of Object.entries(rows)) {
+    await db.query(
+      `insert into ${table} overriding system value select * from jsonb_populate_record(null::${table}, $1)`,
+      [JSON.stringify(row)],
+    )
+  }
+  expect(await count(db)).toEqual([1, 1, 1, 1])
+  await dumpMetadata(db, folder)
+  expect(tables.filter((table) => filesOf(table).length > 0)).toEqual([])
+  for (const [table, row] of Object.entries(rows)) addRow(table, row)
+  expect(await loaded(count)).toEqual([0, 0, 0, 0])
+})

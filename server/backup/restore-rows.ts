@@ -1,0 +1,43 @@
+// What a restore changes in the metadata that it has loaded: only services and snapshots that it has put in place are left, and what has
+// come to its end since the copy was made is the operator's to decide.
+import { insertEvent } from '../event.ts'
+import type { Db, Sql } from '../store/db.ts'
+import { sql } from '../store/sql.ts'
+import type { Restored } from './restore-service.ts'
+
+type Kept = { restored: readonly Restored[]; moment: string }
+
+/**
+ * Returns what the operator has to know, a sentence each. Snapshots that were not fetched are gone, and so are services without one: else an empty database would take their place. What a rewind,
+ * a reset or a switchover did is in the data: none of them is done again, or undone.
+ */
+export async function keepOnly(db: Db, { restored, moment }: Kept): Promise<string[]> {
+  const service_ids = restored.map(({ service_id }) => service_id)
+  const snapshot_ids = restored.map(({ snapshot_id }) => snapshot_id)
+  return db.transaction(async (tx) => {
+    await tx.query(sql`delete from snapshots where not (snapshot_id = any (${snapshot_ids}))`)
+    await tx.query(sql`update services set exchange = null, switchovers = 0`)
+    await tx.query(sql`update snapshots set kind = 'scheduled' where kind = 'rewind'`)
+    await tx.query(sql`update services set deleted_at = now(), kept_until = null, generation = generation + 1
+      where not (service_id = any (${service_ids})) and (deleted_at is null or kept_until is not null)`)
+    for (const { service_id, snapshot_id, taken_at } of restored) {
+      // The metadata may be older than the snapshot.
+      await tx.query(sql`
+        insert into snapshots (snapshot_id, service_id, kind, requested_at, taken_at)
+        values (${snapshot_id}, ${service_id}, 'scheduled', ${taken_at}::timestamptz, ${taken_at}::timestamptz)
+        on conflict (snapshot_id) do update set deleted_at = null`)
+      await insertEvent(tx, service_id, 'backup', `restored from the backup, as of ${moment}`)
+    }
+    return listValidTokens(tx, moment)
+  })
+}
+
+/** One that was revoked since the copy works again, and only the operator knows which those are. */
+async function listValidTokens(tx: Sql, moment: string): Promise<string[]> {
+  const tokens = await tx.query(sql<{ public_key: string; name: string; email: string }>`
+    select public_key, tokens.name, email from tokens join users on users.id = user_id
+    where expires_at is null or expires_at > now() order by tokens.created, public_key`)
+  if (tokens.length === 0) return []
+  const head = `Personal access tokens work again as of ${moment}, also one that was revoked since; howdah admin token revoke ends it:`
+  return [head, ...tokens.map(({ public_key, name, email }) => `  ${public_key}  ${name} (${email})`)]
+}
