@@ -5,13 +5,14 @@ import type { Db, Sql } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 import type { Restored } from './restore-service.ts'
 
-type Kept = { restored: readonly Restored[]; moment: string }
+/** kept_seconds: how long a deleted service can be restored, at least, from now on. */
+type Kept = { restored: readonly Restored[]; moment: string; kept_seconds: number }
 
 /**
  * Returns what the operator has to know, a sentence each. Snapshots that were not fetched are gone, and so are services without one: else an empty database would take their place. What a rewind,
  * a reset or a switchover did is in the data: none of them is done again, or undone.
  */
-export async function keepOnly(db: Db, { restored, moment }: Kept): Promise<string[]> {
+export async function keepOnly(db: Db, { restored, moment, kept_seconds }: Kept): Promise<string[]> {
   const service_ids = restored.map(({ service_id }) => service_id)
   const snapshot_ids = restored.map(({ snapshot_id }) => snapshot_id)
   return db.transaction(async (tx) => {
@@ -28,8 +29,25 @@ export async function keepOnly(db: Db, { restored, moment }: Kept): Promise<stri
         on conflict (snapshot_id) do update set deleted_at = null`)
       await insertEvent(tx, service_id, 'backup', `restored from the backup, as of ${moment}`)
     }
-    return listValidTokens(tx, moment)
+    await tx.query(sql`update services set kept_until = greatest(kept_until, now() + make_interval(secs => ${kept_seconds}))
+      where kept_until is not null`)
+    return [...(await endExpiry(tx)), ...(await listValidTokens(tx, moment))]
   })
+}
+
+/** Else the first server would delete, for good, what was just restored, because its end has come since the copy was made. */
+async function endExpiry(tx: Sql): Promise<string[]> {
+  const ended = await tx.query(sql<{ service_id: string; name: string; expires_at: Date }>`
+    with ended as (select service_id, expires_at from services where expires_at <= now() and deleted_at is null)
+    update services set expires_at = null, expiry_told_at = null from ended where services.service_id = ended.service_id
+    returning services.service_id, services.name, ended.expires_at`)
+  const facts: string[] = []
+  for (const { service_id, name, expires_at } of ended) {
+    const message = `it was to expire at ${expires_at.toISOString()}, before it was restored; it expires no more`
+    await insertEvent(tx, service_id, 'backup', message)
+    facts.push(`Service ${service_id} (${name}): ${message}.`)
+  }
+  return facts
 }
 
 /** One that was revoked since the copy works again, and only the operator knows which those are. */

@@ -51,6 +51,8 @@ export type RestoreSpec = {
 
 /** While one service is put in place, the next one is fetched. */
 const lanes = 3
+/** Also where deleted services are not kept: those that were should not be lost before the operator has looked after the restore. */
+const kept_seconds_min = 86_400
 
 export async function restoreInstallation(spec: RestoreSpec): Promise<void> {
   const { config, from, tell } = spec
@@ -119,7 +121,8 @@ async function restoreInto(spec: RestoreSpec, folder: string): Promise<void> {
     const left = left_seconds < 1 ? '' : ` About ${Math.ceil(left_seconds)} s are left.`
     tell(`Service ${label}: in place.${gap === undefined ? '' : ` ${gap}; it recovers up to there.`}${left}`)
   })
-  const facts = await keepOnly(store.db, { restored, moment: plan.at ?? plan.meta_time })
+  const kept_seconds = Math.max(config.undelete, kept_seconds_min)
+  const facts = await keepOnly(store.db, { restored, moment: plan.at ?? plan.meta_time, kept_seconds })
   for (const fact of facts) tell(fact)
   // Part of an installation does not take the repository away from the whole.
   if (spec.services.length === 0) {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { dumpMetadata, loadMetadata } from '#server/backup/metadata.ts'
+import { keepOnly } from '#server/backup/restore-rows.ts'
 import { newId } from '#server/id.ts'
 import type { Db } from '#server/store/db.ts'
 import { openTestDb, withDb } from './test-store.ts'
@@ -134,4 +135,65 @@ test('logins are not copied, and do not come back from a copy that has them: the
   expect(tables.filter((table) => filesOf(table).length > 0)).toEqual([])
   for (const [table, row] of Object.entries(rows)) addRow(table, row)
   expect(await loaded(count)).toEqual([0, 0, 0, 0])
+})
+
+async function insertService(name: string, times: Record<string, string>): Promise<string> {
+  const service_id = newId()
+  const row = {
+    service_id,
+    project_id,
+    name,
+    region_code: 'here',
+    service_type: 'POSTGRES',
+    environment: 'DEV',
+    ...times,
+  }
+  const columns = Object.keys(row)
+  await db.query(
+    `insert into services (password_verifier, ${columns.join()}) values ('', ${columns.map((_, at) => `$${at + 1}`).join()})`,
+    Object.values(row),
+  )
+  return service_id
+}
+
+test('a restore tells which tokens work again, and nothing that came to its end since the copy is removed', async () => {
+  const [hour_ago, day_on] = [new Date(Date.now() - 3_600_000), new Date(Date.now() + 86_400_000)]
+  const ended = await insertService('ended', { expires_at: hour_ago.toISOString() })
+  const ending = await insertService('ending', { expires_at: day_on.toISOString() })
+  const deleted_at = hour_ago.toISOString()
+  const kept = await insertService('kept', { deleted_at, kept_until: deleted_at, ended_at: deleted_at })
+  const lost = await insertService('lost', {})
+  await db.query(`insert into members (project_id, user_id, role) select $1, id, 'owner' from users`, [project_id])
+  await db.query(
+    `insert into tokens (public_key, secret_hash, name, project_id, user_id, expires_at)
+     select key, '\\x01', made.name, $1, id, expires_at from users,
+       (values ('revoked', 'for a machine', null), ('over', 'too old', now())) as made (key, name, expires_at)`,
+    [project_id],
+  )
+  const restored = [ended, ending, kept].map((service_id) => ({
+    service_id,
+    snapshot_id: newId(),
+    taken_at: hour_ago.toISOString(),
+  }))
+  const told = await keepOnly(db, { restored, moment: 'noon', kept_seconds: 7200 })
+  const rows = await db.query<{ name: string; is_deleted: boolean; expires_at: Date | null; kept: boolean | null }>(
+    `select name, deleted_at is not null as is_deleted, expires_at, kept_until > now() + interval '1 hour' as kept
+     from services where project_id = $1 order by name`,
+    [project_id],
+  )
+  expect(rows).toEqual([
+    { name: 'ended', is_deleted: false, expires_at: null, kept: null },
+    { name: 'ending', is_deleted: false, expires_at: day_on, kept: null },
+    { name: 'kept', is_deleted: true, expires_at: null, kept: true },
+    { name: 'lost', is_deleted: true, expires_at: null, kept: null },
+  ])
+  const message = `it was to expire at ${hour_ago.toISOString()}, before it was restored; it expires no more`
+  const events = await db.query(`select message from service_events where service_id = $1 order by id`, [ended])
+  expect(events).toEqual([{ message: 'restored from the backup, as of noon' }, { message }])
+  expect(told).toEqual([
+    `Service ${ended} (ended): ${message}.`,
+    expect.stringMatching(/^Personal access tokens work again as of noon/),
+    '  revoked  for a machine (shop@example.com)',
+  ])
+  expect(lost).not.toBe('')
 })
