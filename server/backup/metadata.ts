@@ -3,6 +3,7 @@
 // those since the last closed file, so that a copy costs little however large the store is.
 // Left out is what the next server finds by itself: the queue, measurements, when a service was last observed. And what would be valid again
 // although it was ended since: logins, links that set a password, keys that sign.
+import assert from 'node:assert/strict'
 import { mkdir } from 'node:fs/promises'
 import type { Db, Sql } from '../store/db.ts'
 import { loadMigrations, migrate } from '../store/migrate.ts'
@@ -18,10 +19,9 @@ import {
   writeOpen,
 } from './metadata-files.ts'
 
-const left_out = [
-  ...['work', 'service_metrics', 'login_attempts'],
-  ...['oauth_records', 'oauth_keys', 'console_sessions', 'password_links'],
-]
+const found_anew = ['work', 'service_metrics', 'login_attempts']
+const logins = ['oauth_records', 'oauth_keys', 'console_sessions', 'password_links']
+const left_out = new Set([...found_anew, ...logins])
 /** Each of their rows has an id and a time, and none is changed. */
 const growing = ['audit', 'service_events']
 const rows_per_page = 500
@@ -61,12 +61,12 @@ export async function loadMetadata(db: Db, folder: string): Promise<void> {
     known.filter(({ name }) => applied.includes(name)),
   )
   await db.transaction(async (tx) => {
-    // Neither the order of tables nor triggers matter: the rows were right when they were copied.
-    await tx.query(sql`set local session_replication_role = replica`)
-    for (const { name } of (await listCopied(tx)).filter((table) => table.name !== 'migrations')) {
-      await tx.query(`delete from ${name}`)
-      await insertRows(tx, name, readRows(folder, name))
-    }
+    const tables = inOrder((await listCopied(tx)).filter(({ name }) => name !== 'migrations'))
+    // Triggers do not matter, because the rows were right when they were copied. The owner of the tables may say so, as any role.
+    for (const { name } of tables) await tx.query(`alter table ${name} disable trigger user`)
+    for (const { name } of tables.toReversed()) await tx.query(`delete from ${name}`)
+    for (const { name } of tables) await insertRows(tx, name, readRows(folder, name))
+    for (const { name } of tables) await tx.query(`alter table ${name} enable trigger user`)
     await raiseSequences(tx)
     // What runs is observed anew; what the queue holds follows from the rest when a server starts.
     await tx.query(sql`update services set state = 'not_serving', restorable_from = null, restorable_until = null
@@ -74,8 +74,8 @@ export async function loadMetadata(db: Db, folder: string): Promise<void> {
   }, longer)
 }
 
-/** `name` and `key`, its columns, are those of the catalog, quoted there. */
-type Table = { name: string; key: string | null }
+/** `name` and `key`, its columns, are those of the catalog, quoted there. `needs`: the tables that its foreign keys lead to. */
+type Table = { name: string; key: string | null; needs: string[] }
 
 async function listCopied(tx: Sql): Promise<Table[]> {
   const tables = await tx.query(sql<Table>`
@@ -83,9 +83,23 @@ async function listCopied(tx: Sql): Promise<Table[]> {
       select string_agg(quote_ident(attname), ', ' order by place) from pg_index
       join unnest(indkey) with ordinality as part (attnum, place) on true
       join pg_attribute on attrelid = indrelid and pg_attribute.attnum = part.attnum
-      where indrelid = pg_class.oid and indisprimary) as key
+      where indrelid = pg_class.oid and indisprimary) as key, array(
+      select quote_ident(needed.relname) from pg_constraint join pg_class needed on needed.oid = confrelid
+      where conrelid = pg_class.oid and contype = 'f') as needs
     from pg_class where relkind = 'r' and relnamespace = current_schema()::regnamespace order by 1`)
-  return tables.filter(({ name }) => !left_out.includes(name))
+  return tables.filter(({ name }) => !left_out.has(name))
+}
+
+/** Each after those that it needs. Left-out tables are needed by none that is copied, and none needs itself. Pure. */
+function inOrder(tables: readonly Table[]): Table[] {
+  const ordered: Table[] = []
+  while (ordered.length < tables.length) {
+    const isThere = (name: string) => ordered.some((one) => one.name === name)
+    const next = tables.find(({ name, needs }) => !isThere(name) && needs.every(isThere))
+    assert(next, 'foreign keys lead in a circle')
+    ordered.push(next)
+  }
+  return ordered
 }
 
 const row_text = `(to_jsonb(t) - '{observed_at,drill_lease_until}'::text[])::text as row`

@@ -35,7 +35,7 @@ export async function keepOnly(db: Db, { restored, moment, kept_seconds }: Kept)
   })
 }
 
-/** Else the first server would delete, for good, what was just restored, because its end has come since the copy was made. */
+/** Else the first server would delete a restored service for good, because its end has come since the copy was made. */
 async function endExpiry(tx: Sql): Promise<string[]> {
   const ended = await tx.query(sql<{ service_id: string; name: string; expires_at: Date }>`
     with ended as (select service_id, expires_at from services where expires_at <= now() and deleted_at is null)
@@ -50,12 +50,12 @@ async function endExpiry(tx: Sql): Promise<string[]> {
   return facts
 }
 
-/** One that was revoked since the copy works again, and only the operator knows which those are. */
+/** Tokens that were revoked since the copy work again, and only the operator knows which those are. */
 async function listValidTokens(tx: Sql, moment: string): Promise<string[]> {
   const tokens = await tx.query(sql<{ public_key: string; name: string; email: string }>`
     select public_key, tokens.name, email from tokens join users on users.id = user_id
     where expires_at is null or expires_at > now() order by tokens.created, public_key`)
   if (tokens.length === 0) return []
-  const head = `Personal access tokens work again as of ${moment}, also one that was revoked since; howdah admin token revoke ends it:`
+  const head = `Personal access tokens work again as of ${moment}, also those revoked since, which howdah admin token revoke ends:`
   return [head, ...tokens.map(({ public_key, name, email }) => `  ${public_key}  ${name} (${email})`)]
 }
