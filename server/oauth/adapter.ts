@@ -52,7 +52,7 @@ export function newAdapter(db: Db, { reuse, forget, admit }: AdapterParts): Adap
           model,
           id: keyOf(id),
           payload: model === registered_model ? await admit(payload) : storedOf(model, payload),
-          user_id: payload.accountId === undefined ? null : Number(payload.accountId),
+          user_id: userOf(payload),
           grant_id: payload.grantId ?? null,
           user_code: payload.userCode ?? null,
           uid: payload.uid ?? null,
@@ -80,6 +80,12 @@ export function newAdapter(db: Db, { reuse, forget, admit }: AdapterParts): Adap
 
 export function recordIdOf(model: string, id: string): string {
   return hashed_models.has(model) ? hash('sha256', id, 'base64url') : id
+}
+
+/** Of a login under way: the user who was proved, or else the one who is logged in with that browser. It ends with their other logins. */
+function userOf({ accountId, result, session }: AdapterPayload): number | null {
+  const account_id = accountId ?? result?.login?.accountId ?? session?.accountId
+  return account_id === undefined ? null : Number(account_id)
 }
 
 function storedOf(model: string, { jti, ...rest }: AdapterPayload): RecordPayload {

@@ -252,13 +252,14 @@ describe('setting a password', () => {
     expect((await browser.get(`${origin}/oauth/password/set`)).status).toBe(404)
   })
 
-  test('a changed password ends every login that there was', async () => {
+  test('a changed password ends every login that there was, and every login under way', async () => {
     await forgiveAll()
     const person = await people.newPerson()
     const browser = newBrowser()
     const { access_token, refresh_token } = await logIn(origin, person, { browser })
-    const form = await newBrowser().get(`${origin}/oauth/password`)
-    expect(form.status).toBe(200)
+    const under_way = newBrowser()
+    const proven = await tryPassword(under_way, person.email, person.password)
+    expect(proven.location).toBeDefined()
     const other = newBrowser()
     const change = { email: person.email, password: person.password, new_password: 'a new long one' }
     const wrong = await other.submit(await other.get(`${origin}/oauth/password`), { ...change, password: 'wrong one' })
@@ -268,6 +269,7 @@ describe('setting a password', () => {
     expect((await newCall(installation.server.api_url, access_token)('GET', '/auth/info')).status).toBe(401)
     expect((await refresh(origin, refresh_token)).body.error).toBe('invalid_grant')
     expect((await openLoginForm(browser)).text).toContain('Password')
+    expect(await under_way.follow(proven)).toMatchObject({ location: undefined, status: 400 })
     expect((await tryPassword(newBrowser(), person.email, person.password)).status).toBe(403)
     expect((await logIn(origin, { ...person, password: 'a new long one' })).access_token).toBeTruthy()
   })
