@@ -1,7 +1,8 @@
 // How often a password may be tried: buckets in the metadata store, so that all servers count together. Promises:
 // 1. An attempt is counted before it is verified: many at once get no further than one after the other.
 // 2. An account that does not exist is counted like an account that exists.
-// 3. One account from one address runs dry first, so that a stranger who guesses does not lock its owner out soon.
+// 3. One account from one address runs dry first, so that a stranger who guesses does not lock its owner out soon. What one bucket
+//    refuses does not count in the next one: a single address does not empty the account's.
 import { hash } from 'node:crypto'
 import type { Db } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
@@ -24,12 +25,11 @@ export function newThrottle(db: Db): Throttle {
   return {
     take: async (email, address) => {
       const keys = keysOf(email, address)
-      const waits = [
-        await take(db, keys.account_at_address, of_account_at_address),
-        await take(db, keys.address, of_address),
-        await take(db, keys.account, of_account),
-      ]
-      return Math.max(...waits)
+      return (
+        (await take(db, keys.account_at_address, of_account_at_address)) ||
+        (await take(db, keys.address, of_address)) ||
+        (await take(db, keys.account, of_account))
+      )
     },
     forgive: async (email, address) => {
       const keys = keysOf(email, address)

@@ -134,6 +134,9 @@ describe('wrong passwords', () => {
     expect(await waits((count) => ['b@example.com', `198.51.100.${count}`])).toBeGreaterThan(0)
     expect(await waits((count) => [`c${count}@example.com`, `2001:db8::${count}`])).toBeGreaterThan(0)
     expect(await waits((count) => [`d${count}@example.com`, `203.0.113.${count}`])).toBe(0)
+    // What one address is refused does not count against the account elsewhere.
+    expect(await waits(() => ['e@example.com', '192.0.2.2'])).toBeGreaterThan(0)
+    expect(await throttle.take('e@example.com', '192.0.2.3')).toBe(0)
     await forgiveAll()
   })
 
