@@ -44,6 +44,11 @@ export const projectList: OperatorCommand = {
 
 async function ownerOf(sql: Sql, email: string | undefined): Promise<number> {
   const user = email === undefined ? (await listUsers(sql))[0] : await findUserByEmail(sql, email)
+  if (user !== undefined && user.claimed_in !== null) {
+    throw new CommandError(
+      `only project ${user.claimed_in} vouches for ${user.email}; howdah admin user reset-password makes a link to send there first`,
+    )
+  }
   if (user !== undefined) return user.id
   throw new CommandError(`there is no user ${email ?? 'yet'}; howdah admin user create makes one`)
 }

@@ -42,7 +42,8 @@ export const userResetPassword: OperatorCommand = {
   name: 'admin user reset-password',
   summary: 'Print a link with which a user chooses a new password, once, within a day.',
   positionals: required('email'),
-  details: 'The password until now works until the new one is set. Older links end.',
+  details:
+    'The password until now works until the new one is set. Older links end. Send it to the e-mail itself: a user who joined by the link of a project can be added to others afterwards.',
   run: async ({ config, need }) => {
     if (config.oidc_issuer !== undefined) throw new CommandError(`people log in at ${config.oidc_issuer}, not here`)
     const email = parseEmail(need('email'))
@@ -57,12 +58,13 @@ export const userResetPassword: OperatorCommand = {
 export const userList: OperatorCommand = {
   name: 'admin user list',
   summary: 'List the users.',
+  details: 'CLAIMED IN is the project by whose link a user joined, which alone vouches for their e-mail.',
   options: json_option,
   run: async ({ config, isSet }) => {
     const users = await withStore(config, (db) => listUsers(db))
-    const rows = users.map(({ id, email, name, created }) => {
-      return { id: String(id), email, name, created: created.toISOString() }
+    const rows = users.map(({ id, email, name, created, claimed_in }) => {
+      return { id: String(id), email, name, created: created.toISOString(), claimed_in }
     })
-    printRows(rows, ['id', 'email', 'name', 'created'], isSet('json'))
+    printRows(rows, ['id', 'email', 'name', 'created', 'claimed_in'], isSet('json'))
   },
 }

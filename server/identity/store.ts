@@ -3,12 +3,22 @@ import type { Role } from '#contract/endpoint.ts'
 import type { Sql } from '../store/db.ts'
 import { fragment, sql } from '../store/sql.ts'
 
-/** joined_at is null for a user who was invited by e-mail and has not logged in yet. */
-export type UserRow = { id: number; email: string; name: string; created: Date; joined_at: Date | null }
+export type UserRow = {
+  id: number
+  email: string
+  name: string
+  created: Date
+  /** Null for a user who was invited by e-mail and has not logged in yet. */
+  joined_at: Date | null
+  /** The project that alone vouches for the e-mail: its link set the password. Null: the operator or an issuer does. */
+  claimed_in: string | null
+}
+
+const user_columns = fragment`id, email, name, created, joined_at, claimed_in`
 
 export async function insertUser(db: Sql, user: { email: string; name: string }): Promise<UserRow> {
   const [row] = await db.query(sql<UserRow>`
-    insert into users (email, name) values (${user.email}, ${user.name}) returning id, email, name, created, joined_at`)
+    insert into users (email, name) values (${user.email}, ${user.name}) returning ${user_columns}`)
   if (row === undefined) throw new Error('insert into users returned no row')
   return row
 }
@@ -22,15 +32,27 @@ export async function insertInvitedUser(db: Sql, user: { email: string; name: st
 
 export async function findUserByEmail(db: Sql, email: string): Promise<UserRow | undefined> {
   const [row] = await db.query(sql<UserRow>`
-    select id, email, name, created, joined_at from users where lower(email) = lower(${email})`)
+    select ${user_columns} from users where lower(email) = lower(${email})`)
   return row
 }
 
-export async function listUsers(db: Sql): Promise<UserRow[]> {
-  return db.query(sql<UserRow>`select id, email, name, created, joined_at from users order by id`)
+/** What `claimed_in` is until this transaction ends. */
+export async function lockClaim(tx: Sql, user_id: number): Promise<string | null> {
+  const [row] = await tx.query(sql<{ claimed_in: string | null }>`
+    select claimed_in from users where id = ${user_id} for no key update`)
+  return row?.claimed_in ?? null
 }
 
-/** Other transactions that count what the user has wait until this one ends. */
+/** project_id null: the operator or an issuer vouches for the e-mail. */
+export async function saveClaim(tx: Sql, user_id: number, project_id: string | null): Promise<void> {
+  await tx.query(sql`update users set claimed_in = ${project_id} where id = ${user_id}`)
+}
+
+export async function listUsers(db: Sql): Promise<UserRow[]> {
+  return db.query(sql<UserRow>`select ${user_columns} from users order by id`)
+}
+
+/** Other transactions that count what the user has, or change who vouches for them, wait until this one ends. */
 export async function lockUser(tx: Sql, user_id: number): Promise<void> {
   await tx.query(sql`select from users where id = ${user_id} for no key update`)
 }

@@ -1,13 +1,13 @@
 // The handlers of members. Changes of one project's members happen one after the other, so that two owners cannot
 // remove each other at once; afterwards callers are verified anew.
 import { api } from '#contract/api.ts'
-import type { Role } from '#contract/endpoint.ts'
+import { type Role, roleAllows } from '#contract/endpoint.ts'
 import { Fault, notFound, unknown_member } from '#contract/fault.ts'
 import type { member_endpoints } from '#contract/member.ts'
 import type { Db, Sql } from '../store/db.ts'
 import type { Caller, Callers, Handlers } from '../http/handler.ts'
 import { lockProjectFor } from '../identity/permission.ts'
-import { findUserByEmail, insertInvitedUser, type UserRow } from '../identity/store.ts'
+import { findRole, findUserByEmail, insertInvitedUser, lockClaim, type UserRow } from '../identity/store.ts'
 import {
   members_per_project_max,
   memberView,
@@ -53,6 +53,7 @@ export function memberHandlers({
         if ((await findMember(tx, project_id, user.id)) !== undefined) {
           throw new Fault('CONFLICT', 'this user is a member already; change their role with setRole')
         }
+        await refuseClaimedElsewhere(tx, user, { project_id, caller })
         if ((await countMembers(tx, project_id)) >= members_per_project_max) {
           throw new Fault(
             'QUOTA_EXCEEDED',
@@ -89,6 +90,22 @@ async function ensureUser(tx: Sql, { email, name }: { email: string; name?: stri
   const user = await findUserByEmail(tx, email)
   if (user === undefined) throw new Error('a user that was just made is not there')
   return user
+}
+
+/** The link of another project proves nothing about the e-mail. A caller who administers that project, too, vouches for it here. */
+async function refuseClaimedElsewhere(
+  tx: Sql,
+  { id }: UserRow,
+  { project_id, caller }: { project_id: string; caller: Caller },
+): Promise<void> {
+  const claimed_in = await lockClaim(tx, id)
+  if (claimed_in === null || claimed_in === project_id) return
+  const role = await findRole(tx, claimed_in, Number(caller.user.id))
+  if (role !== undefined && roleAllows(role, api.createLoginLink.access)) return
+  throw new Fault(
+    'CONFLICT',
+    'this user joined by a link of another project, which alone vouches for the e-mail; ask the operator of the server for a new link',
+  )
 }
 
 export async function getMember(tx: Sql, { project_id, user_id }: At): Promise<MemberRow> {

@@ -2,8 +2,8 @@
 // wrong password are the same thing here, in words and in work. A new password ends every login of its user.
 import { hash, randomBytes } from 'node:crypto'
 import type { Db, Sql } from '../store/db.ts'
-import { sql } from '../store/sql.ts'
-import { findUserByEmail } from '../identity/store.ts'
+import { fragment, sql } from '../store/sql.ts'
+import { findUserByEmail, lockUser, saveClaim } from '../identity/store.ts'
 import { type Passwords } from './password.ts'
 import { removeRecordsOfUser } from './records.ts'
 
@@ -22,31 +22,42 @@ export async function findAccount(
   return (await passwords.fits(password, row?.verifier)) ? row?.user_id : undefined
 }
 
-/** The query of a link that sets the user's password, once, within a day. Older links of theirs end. */
-export async function createPasswordLink(tx: Sql, user_id: number): Promise<string> {
+/** The query of a link that sets the user's password, once, within a day. Older links of theirs end. project_id: of a project's admin. */
+export async function createPasswordLink(tx: Sql, user_id: number, project_id: string | null = null): Promise<string> {
   const token = randomBytes(link_bytes).toString('base64url')
   await tx.query(sql`delete from password_links where user_id = ${user_id}`)
   await tx.query(sql`
-    insert into password_links (token_hash, user_id, expires_at)
-    values (${hashOf(token)}, ${user_id}, now() + make_interval(hours => ${link_hours}))`)
+    insert into password_links (token_hash, user_id, project_id, expires_at)
+    values (${hashOf(token)}, ${user_id}, ${project_id}, now() + make_interval(hours => ${link_hours}))`)
   return `${set_password_path}?token=${token}`
 }
+
+/** A project's link is good for a user of that project alone, who has not logged in yet. */
+const in_force = fragment`l.expires_at > now() and (l.project_id is null or (
+  exists (select from users where id = l.user_id and joined_at is null)
+  and not exists (select from members where user_id = l.user_id and project_id <> l.project_id)))`
 
 /** Whose password the link sets; undefined for a link that is used, expired or unknown. */
 export async function findLinkUser(db: Sql, token: string): Promise<string | undefined> {
   const [row] = await db.query(sql<{ email: string }>`
     select u.email from password_links l join users u on u.id = l.user_id
-    where l.token_hash = ${hashOf(token)} and l.expires_at > now()`)
+    where l.token_hash = ${hashOf(token)} and ${in_force}`)
   return row?.email
 }
 
 /** False when the link is worth nothing any more. */
 export async function setPasswordByLink(db: Db, token: string, verifier: string): Promise<boolean> {
   return db.transaction(async (tx) => {
-    const [row] = await tx.query(sql<{ user_id: number }>`
-      delete from password_links where token_hash = ${hashOf(token)} and expires_at > now() returning user_id`)
-    if (row === undefined) return false
-    await setPassword(tx, row.user_id, verifier)
+    const [known] = await tx.query(sql<{ user_id: number }>`
+      select user_id from password_links where token_hash = ${hashOf(token)}`)
+    if (known === undefined) return false
+    // No other project adds them meanwhile.
+    await lockUser(tx, known.user_id)
+    const [link] = await tx.query(sql<{ user_id: number; project_id: string | null }>`
+      delete from password_links l where token_hash = ${hashOf(token)} and ${in_force} returning user_id, project_id`)
+    if (link === undefined) return false
+    await saveClaim(tx, link.user_id, link.project_id)
+    await setPassword(tx, link.user_id, verifier)
     return true
   })
 }

@@ -5,9 +5,10 @@ import { Fault } from '#contract/fault.ts'
 import { isEmail, nameProblem } from '#contract/problem.ts'
 import type { Sql } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
-import { findRole, findUserByEmail, insertUser, lockProject } from '../identity/store.ts'
+import { findRole, findUserByEmail, insertUser, lockProject, saveClaim } from '../identity/store.ts'
 import { countOwners, insertMember, removeMember, saveRole } from '../member/store.ts'
 import type { Claims } from './external-issuer.ts'
+import { removeRecordsOfUser } from './records.ts'
 
 export type GroupRole = { group: string; project_id: string; role: Role }
 
@@ -58,6 +59,11 @@ async function linkIdentity(tx: Sql, issuer: string, claims: Claims): Promise<nu
   const user = (await findUserByEmail(tx, email)) ?? (await insertUser(tx, { email, name }))
   await tx.query(sql`
     insert into external_identities (issuer, subject, user_id) values (${issuer}, ${subject}, ${user.id})`)
+  if (user.claimed_in !== null) {
+    // Until now the e-mail was a project's word alone: what is logged in with it may be another person's.
+    await saveClaim(tx, user.id, null)
+    await removeRecordsOfUser(tx, user.id)
+  }
   return user.id
 }
 

@@ -1,6 +1,7 @@
 // The link with which an invited member chooses a password, without a shell on the server. It is as good as the
-// member's password, so it is made only for a user who has no password yet and whom no other project knows: else an administrator of one
-// project could log in as a member of another.
+// member's password, so it is made, and works, only for a user who has not logged in yet and whom no other project knows: else an
+// administrator of one project could log in as a member of another. It proves nothing about the e-mail, so other projects add no user who
+// joined by it.
 import { api } from '#contract/api.ts'
 import { Fault } from '#contract/fault.ts'
 import type { Handlers } from '../http/handler.ts'
@@ -33,7 +34,7 @@ export function loginLinkHandlers({ db, origin, has_passwords }: Parts): Pick<Ha
           )
         }
         const expires_at = new Date(Date.now() + link_hours * 60 * 60 * 1000).toISOString()
-        return { url: origin() + (await createPasswordLink(tx, member.user_id)), expires_at }
+        return { url: origin() + (await createPasswordLink(tx, member.user_id, project_id)), expires_at }
       }),
   }
 }

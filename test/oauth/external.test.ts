@@ -132,7 +132,11 @@ test('who was invited by e-mail is a member when they come, if the issuer vouche
   accounts.set('grace', { email: 'grace@example', email_verified: true, name: 'Grace' })
   expect((await logInAs('grace')).page.text).toContain('no domain with a dot')
   accounts.set('grace', { email: 'Grace@example.com', email_verified: true, name: 'Grace' })
+  // As if they had joined by a project's link, before there was an issuer.
+  await people.db.query('update users set claimed_in = $1 where email = $2', [installation.project_id, invite.email])
   expect(await roleOf(await (await logInAs('grace')).token())).toBe('viewer')
+  const now = await people.db.query('select claimed_in from users where email = $1', [invite.email])
+  expect(now).toEqual([{ claimed_in: null }])
 })
 
 test('groups make members, change their role, and end it; who was invited stays', async () => {

@@ -10,7 +10,7 @@ import { insertProject } from '#server/project/store.ts'
 import { newCall } from '#test/call.ts'
 import { startInstallation, type TestInstallation } from '#test/installation.ts'
 import { newBrowser } from './browser.ts'
-import { logIn, openPeople, type People, refresh } from './people.ts'
+import { logIn, openPeople, type People, type Person, refresh } from './people.ts'
 
 type Link = { url: string; expires_at: string } & FaultBody
 
@@ -67,6 +67,57 @@ test('no link is made for a user of another project, for a stranger, or for a me
   expect((await linkOf('999999')).body.code).toBe('NOT_FOUND')
   const [first] = (await howdah.call<Member[]>('GET', members)).body
   expect((await linkOf(first?.user_id ?? '')).body.code).toBe('CONFLICT')
+})
+
+/** A project of its own, with what its owner calls it by. */
+const newProject = async (owner: Person) => {
+  const call = newCall(howdah.server.api_url, (await logIn(origin, owner)).access_token)
+  const { body } = await call<{ id: string }>('POST', '/projects', { name: 'another' })
+  const add = (email: string) =>
+    call<Member & FaultBody>('POST', `/projects/${body.id}/members`, { email, role: 'admin' })
+  return { call, add, project_id: body.id }
+}
+
+const choose = async (url: string, new_password: string) => {
+  const browser = newBrowser()
+  return (await browser.submit(await browser.get(url), { new_password })).status
+}
+
+test('a link that was made ends when another project adds the user, when they log in, and when they leave', async () => {
+  const { add } = await newProject(await people.newPerson())
+  const added = await invite()
+  const { url } = (await linkOf(added.user_id)).body
+  const browser = newBrowser()
+  const form = await browser.get(url)
+  expect((await add(added.email)).status).toBe(201)
+  expect((await browser.submit(form, { new_password: 'a long enough secret' })).status).toBe(404)
+  expect((await browser.get(url)).status).toBe(404)
+
+  const joined = await invite()
+  expect(await choose((await linkOf(joined.user_id)).body.url, 'a long enough secret')).toBe(200)
+  const second = (await linkOf(joined.user_id)).body.url
+  await logIn(origin, { ...joined, password: 'a long enough secret' })
+  expect((await browser.get(second)).status).toBe(404)
+
+  const removed = await invite()
+  const third = (await linkOf(removed.user_id)).body.url
+  expect((await howdah.call('DELETE', `${members}/${removed.user_id}`)).status).toBe(204)
+  expect((await browser.get(third)).status).toBe(404)
+})
+
+test('who joined by a project’s link is added to no other before the operator vouches for the e-mail', async () => {
+  const [stranger, admin] = [await people.newPerson(), await people.newPerson('admin')]
+  const { add } = await newProject(stranger)
+  const { user_id, email } = await invite()
+  expect(await choose((await linkOf(user_id)).body.url, 'a long enough secret')).toBe(200)
+  const refused = await add(email)
+  expect([refused.status, refused.body.code]).toEqual([409, 'CONFLICT'])
+  expect(refused.body.message).toContain('another project')
+  // Who administers both projects is trusted by both.
+  expect((await (await newProject(admin)).add(email)).status).toBe(201)
+  expect((await add(email)).status).toBe(409)
+  expect(await choose(await people.newLink(user_id), 'another long secret')).toBe(200)
+  expect((await add(email)).status).toBe(201)
 })
 
 test('a person sees where they are logged in, and ends a login of theirs elsewhere, and no other', async () => {

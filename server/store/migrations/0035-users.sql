@@ -1,0 +1,9 @@
+-- Users: who vouches for their e-mail.
+
+-- The project whose member made the link; null: the operator. Such a link ends with the membership that it was made for.
+alter table password_links add column project_id text,
+  add constraint link_ends_with_membership foreign key (project_id, user_id) references members on delete cascade;
+
+-- The project by whose link the user chose their password: it alone says that the e-mail is theirs. Null: the operator or an
+-- issuer says so. References nothing: it outlives the project.
+alter table users add column claimed_in text;
