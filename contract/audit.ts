@@ -46,7 +46,7 @@ export const audit_endpoints = {
     path: '/projects/{project_id}/audit',
     summary: 'Who changed what in a project, newest first',
     description:
-      'Refused requests are there too, and the logins of the members. `last_cursor` leads to older entries; it is absent on the last page.',
+      'Refused requests are there too, and the logins of members since they use the project. `last_cursor` leads to older entries; it is absent on the last page.',
     tag: 'Audit',
     access: 'admin',
     query: input(

@@ -73,7 +73,7 @@ const fits = fragment`(wanted.before is null or id < wanted.before)
   and (wanted.since is null or time >= wanted.since)
   and (wanted.until is null or time < wanted.until)`
 
-/** Newest first, with the logins of the members. */
+/** Newest first, with the logins of the members since they use the project: users are added without being asked. */
 export async function listAudit(db: Sql, project_id: string, filter: AuditFilter, limit: number): Promise<AuditRow[]> {
   const { before, user_id, endpoint, resource_id, is_done, since, until } = filter
   return db.query(sql<AuditRow>`
@@ -89,7 +89,8 @@ export async function listAudit(db: Sql, project_id: string, filter: AuditFilter
       union all
       (select ${columns} from audit, wanted
        where project_id is null and endpoint = 'login' and ${fits}
-         and user_id in (select user_id from members where project_id = ${project_id})
+         and exists (select from members m
+                     where m.project_id = ${project_id} and m.user_id = audit.user_id and m.used_at <= audit.time)
        order by id desc limit ${limit})
     ) as either order by id desc limit ${limit}`)
 }

@@ -6,7 +6,7 @@ import type { Role } from '#contract/endpoint.ts'
 import type { Db } from '../store/db.ts'
 import type { Caller, Callers } from '../http/handler.ts'
 import { id_form } from '../id.ts'
-import { findRole } from './store.ts'
+import { findMembership, saveMemberUse } from './store.ts'
 import { type Found, newTrust } from './trust.ts'
 
 /** Undefined for what is not a valid credential of its kind; what is wrong with it is never said. */
@@ -35,8 +35,9 @@ export function newCallers(db: Db, verifiers: readonly Verifier[]): Callers {
       if (!id_form.test(project_id)) return undefined
       const user_id = Number(caller.user.id)
       return roles.ask(`${user_id} ${project_id}`, async () => {
-        const role = await findRole(db, project_id, user_id)
-        return role && { value: role }
+        const found = await findMembership(db, project_id, user_id)
+        if (found?.used_at === null) await saveMemberUse(db, project_id, user_id)
+        return found && { value: found.role }
       })
     },
     forget: () => {

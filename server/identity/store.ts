@@ -69,6 +69,23 @@ export async function findRole(db: Sql, project_id: string, user_id: number): Pr
   return row?.role
 }
 
+export type MembershipRow = {
+  role: Role
+  /** Null: the member has sent no request to the project yet. */ used_at: Date | null
+}
+
+export async function findMembership(db: Sql, project_id: string, user_id: number): Promise<MembershipRow | undefined> {
+  const [row] = await db.query(sql<MembershipRow>`
+    select role, used_at from members where project_id = ${project_id} and user_id = ${user_id}`)
+  return row
+}
+
+/** The first one. */
+export async function saveMemberUse(db: Sql, project_id: string, user_id: number): Promise<void> {
+  await db.query(sql`
+    update members set used_at = now() where project_id = ${project_id} and user_id = ${user_id} and used_at is null`)
+}
+
 export type TokenRow = {
   public_key: string
   name: string

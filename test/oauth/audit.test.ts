@@ -1,13 +1,11 @@
-// Logins in the audit log: a project reads those of its members, and no secret that a user typed.
+// Logins in the audit log: a project reads those of the members who use it, and no secret that a user typed.
 import { expect, test } from 'vitest'
 import type { AuditEntry } from '#contract/audit.ts'
-import { newId } from '#server/id.ts'
-import { insertMember } from '#server/member/store.ts'
 import { newCall } from '#test/call.ts'
 import type { TestInstallation } from '#test/installation.ts'
 import { until } from '#test/until.ts'
 import { newBrowser } from './browser.ts'
-import { askAs, logIn, type People } from './people.ts'
+import { askAs, logIn, type People, type Person } from './people.ts'
 import { usePeople } from './use-people.ts'
 
 let installation: TestInstallation
@@ -24,8 +22,23 @@ const listLogins = async (project_id: string, token: string) => {
   return body.entries.filter((entry) => entry.endpoint === 'login')
 }
 
+/** Logs in and reads in the project, as a member who uses it. */
+const use = async (person: Person, project_id: string) => {
+  const { access_token } = await logIn(origin, person)
+  const { status } = await newCall(installation.server.api_url, access_token)('GET', `/projects/${project_id}/services`)
+  expect(status).toBe(200)
+}
+
+const newProject = async (access_token: string) => {
+  const call = newCall(installation.server.api_url, access_token)
+  const { body } = await call<{ id: string }>('POST', '/projects', { name: 'elsewhere' })
+  return { project_id: body.id, call }
+}
+
 test('the audit log tells a project of the logins of its members, those that failed too, and of no others', async () => {
-  const { email, password, user_id } = await people.newPerson('viewer')
+  const person = await people.newPerson('viewer')
+  const { email, password, user_id } = person
+  await use(person, installation.project_id)
   const enter = async (typed: { email: string; password: string }) => {
     const browser = newBrowser()
     return browser.submit(await browser.follow(await browser.get(askAs('howdah-console', origin).url)), typed)
@@ -44,11 +57,22 @@ test('the audit log tells a project of the logins of its members, those that fai
     { email, address: '127.0.0.1', status: 403, code: 'FORBIDDEN' },
   ])
   expect(found.all).not.toMatch(/my (wrong )?password/)
-  const stranger = await people.newPerson()
-  const elsewhere = newId()
-  await people.db.query('insert into projects (id, name) values ($1, $1)', [elsewhere])
-  await insertMember(people.db, { project_id: elsewhere, user_id: Number(stranger.user_id), role: 'owner' })
+})
+
+test('no project reads the logins of a user by adding them', async () => {
+  const [stranger, victim] = [await people.newPerson(), await people.newPerson()]
+  await use(victim, installation.project_id)
   const { access_token } = await logIn(origin, stranger)
-  const logins = await listLogins(elsewhere, access_token)
-  expect(logins.map((entry) => entry.user_id)).toEqual([stranger.user_id])
+  const { project_id, call } = await newProject(access_token)
+  const added = await call('POST', `/projects/${project_id}/members`, { email: victim.email, role: 'viewer' })
+  expect(added.status).toBe(201)
+  await logIn(origin, victim)
+  const usersOf = async () => (await listLogins(project_id, access_token)).map(({ user_id }) => user_id)
+  expect(await usersOf()).toEqual([])
+  // From their first request in it on, and none from before.
+  await use(victim, project_id)
+  expect(await usersOf()).toEqual([])
+  await logIn(origin, victim)
+  await logIn(origin, stranger)
+  expect(await usersOf()).toEqual([stranger.user_id, victim.user_id])
 })

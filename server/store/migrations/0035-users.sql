@@ -1,4 +1,4 @@
--- Users: who vouches for their e-mail.
+-- Users: who vouches for their e-mail, and which projects they use.
 
 -- The project whose member made the link; null: the operator. Such a link ends with the membership that it was made for.
 alter table password_links add column project_id text,
@@ -7,3 +7,6 @@ alter table password_links add column project_id text,
 -- The project by whose link the user chose their password: it alone says that the e-mail is theirs. Null: the operator or an
 -- issuer says so. References nothing: it outlives the project.
 alter table users add column claimed_in text;
+
+-- When the member first sent a request to the project; null: added, and has not used it. From then on the project reads their logins.
+alter table members add column used_at timestamptz;
