@@ -5,7 +5,7 @@ import { keyRotate } from './admin/key.ts'
 import { projectCreate, projectList } from './admin/project.ts'
 import { restore } from './admin/restore.ts'
 import { tokenCreate, tokenList, tokenRevoke } from './admin/token.ts'
-import { userCreate, userList, userResetPassword } from './admin/user.ts'
+import { userCreate, userDisable, userEnable, userList, userResetPassword } from './admin/user.ts'
 import { vpcExec, vpcList } from './admin/vpc.ts'
 import type { Options } from './command.ts'
 import { doctor } from './doctor.ts'
@@ -25,6 +25,8 @@ export const admin_commands: readonly OperatorCommand[] = [
   projectList,
   userCreate,
   userResetPassword,
+  userDisable,
+  userEnable,
   userList,
   vpcList,
   vpcExec,

@@ -83,13 +83,13 @@ function parseExpiry(days: string | undefined): Date | undefined {
 }
 
 async function memberOf(sql: Sql, project_id: string, email: string | undefined): Promise<number> {
-  const members = await listMembers(sql, project_id)
+  const members = (await listMembers(sql, project_id)).filter(({ disabled_at }) => disabled_at === null)
   const member =
     email === undefined
       ? members.toSorted((a, b) => roles.indexOf(b.role) - roles.indexOf(a.role))[0]
       : members.find((candidate) => candidate.email.toLowerCase() === email.toLowerCase())
   if (member !== undefined) return member.user_id
   throw new CommandError(
-    `project ${project_id} has no member ${email ?? 'at all'}; howdah admin user create --project adds one`,
+    `project ${project_id} has no enabled member ${email ?? 'at all'}; howdah admin user create --project adds one`,
   )
 }

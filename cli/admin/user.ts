@@ -1,6 +1,7 @@
-// howdah admin user create | reset-password | list. A user is who a token acts for; what they may do is their role in each project.
-import { findUserByEmail, insertUser, listUsers } from '#server/identity/store.ts'
-import { insertMember } from '#server/member/store.ts'
+// howdah admin user create | reset-password | disable | enable | list. A user is who a token acts for; what they may do is their role in each project.
+import { findUserByEmail, insertUser, listUsers, saveDisabled, type UserRow } from '#server/identity/store.ts'
+import { insertMember, listProjectsOfLastOwner } from '#server/member/store.ts'
+import type { Sql } from '#server/store/db.ts'
 import { CommandError, json_option, required } from '../command.ts'
 import type { OperatorCommand } from '../operator-command.ts'
 import { parseEmail, parseName, parseRole, projectOf } from './name.ts'
@@ -47,11 +48,55 @@ export const userResetPassword: OperatorCommand = {
   run: async ({ config, need }) => {
     if (config.oidc_issuer !== undefined) throw new CommandError(`people log in at ${config.oidc_issuer}, not here`)
     const email = parseEmail(need('email'))
-    const { createPasswordLinkFor } = await import('#server/oauth/accounts.ts')
-    const path = await withStore(config, (db) => db.transaction((tx) => createPasswordLinkFor(tx, email)))
-    const link = path && passwordLinkOf(config, path)
-    if (!link) throw new CommandError(`there is no user ${email}; howdah admin user list shows them all`)
-    console.log(link)
+    const { createPasswordLink } = await import('#server/oauth/accounts.ts')
+    const path = await withStore(config, (db) =>
+      db.transaction(async (tx) => {
+        const { id, disabled_at } = await getUser(tx, email)
+        if (disabled_at !== null)
+          throw new CommandError(`${email} is disabled; first: howdah admin user enable ${email}`)
+        return createPasswordLink(tx, id)
+      }),
+    )
+    console.log(passwordLinkOf(config, path))
+  },
+}
+
+export const userDisable: OperatorCommand = {
+  name: 'admin user disable',
+  summary: 'Shut a user out: their logins end, and their tokens are refused, in all projects.',
+  positionals: required('email'),
+  details:
+    'It holds within three seconds, on every server. Their memberships, projects and services stay as they are, and so do the passwords of databases that they know.',
+  run: async ({ config, need }) => {
+    const email = parseEmail(need('email'))
+    const { disableUser } = await import('#server/oauth/accounts.ts')
+    const projects = await withStore(config, (db) =>
+      db.transaction(async (tx) => {
+        const { id } = await getUser(tx, email)
+        await disableUser(tx, id)
+        return await listProjectsOfLastOwner(tx, id)
+      }),
+    )
+    console.log(`User ${email} is disabled.`)
+    for (const { id, name } of projects) {
+      console.error(
+        `Warning: no owner of project ${id} (${name}) can act now; howdah admin user create --project ${id} --role owner makes one.`,
+      )
+    }
+  },
+}
+
+export const userEnable: OperatorCommand = {
+  name: 'admin user enable',
+  summary: 'Let a disabled user in again.',
+  positionals: required('email'),
+  details: 'They log in anew; their tokens work again.',
+  run: async ({ config, need }) => {
+    const email = parseEmail(need('email'))
+    await withStore(config, (db) =>
+      db.transaction(async (tx) => saveDisabled(tx, (await getUser(tx, email)).id, false)),
+    )
+    console.log(`User ${email} is enabled.`)
   },
 }
 
@@ -62,9 +107,16 @@ export const userList: OperatorCommand = {
   options: json_option,
   run: async ({ config, isSet }) => {
     const users = await withStore(config, (db) => listUsers(db))
-    const rows = users.map(({ id, email, name, created, claimed_in }) => {
-      return { id: String(id), email, name, created: created.toISOString(), claimed_in }
+    const rows = users.map(({ id, email, name, created, claimed_in, disabled_at }) => {
+      const disabled = disabled_at?.toISOString() ?? null
+      return { id: String(id), email, name, created: created.toISOString(), claimed_in, disabled_at: disabled }
     })
-    printRows(rows, ['id', 'email', 'name', 'created', 'claimed_in'], isSet('json'))
+    printRows(rows, ['id', 'email', 'name', 'created', 'claimed_in', 'disabled_at'], isSet('json'))
   },
+}
+
+async function getUser(sql: Sql, email: string): Promise<UserRow> {
+  const user = await findUserByEmail(sql, email)
+  if (user === undefined) throw new CommandError(`there is no user ${email}; howdah admin user list shows them all`)
+  return user
 }

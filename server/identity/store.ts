@@ -12,9 +12,11 @@ export type UserRow = {
   joined_at: Date | null
   /** The project that alone vouches for the e-mail: its link set the password. Null: the operator or an issuer does. */
   claimed_in: string | null
+  /** Null: may log in. */
+  disabled_at: Date | null
 }
 
-const user_columns = fragment`id, email, name, created, joined_at, claimed_in`
+const user_columns = fragment`id, email, name, created, joined_at, claimed_in, disabled_at`
 
 export async function insertUser(db: Sql, user: { email: string; name: string }): Promise<UserRow> {
   const [row] = await db.query(sql<UserRow>`
@@ -34,6 +36,12 @@ export async function findUserByEmail(db: Sql, email: string): Promise<UserRow |
   const [row] = await db.query(sql<UserRow>`
     select ${user_columns} from users where lower(email) = lower(${email})`)
   return row
+}
+
+export async function saveDisabled(tx: Sql, user_id: number, is_disabled: boolean): Promise<void> {
+  await tx.query(sql`
+    update users set disabled_at = case when ${is_disabled}::boolean then coalesce(disabled_at, now()) end
+    where id = ${user_id}`)
 }
 
 /** What `claimed_in` is until this transaction ends. */
@@ -63,10 +71,9 @@ export async function lockProject(tx: Sql, project_id: string): Promise<boolean>
   return rows.length === 1
 }
 
+/** Undefined for a disabled member, too. */
 export async function findRole(db: Sql, project_id: string, user_id: number): Promise<Role | undefined> {
-  const [row] = await db.query(sql<{ role: Role }>`
-    select role from members where project_id = ${project_id} and user_id = ${user_id}`)
-  return row?.role
+  return (await findMembership(db, project_id, user_id))?.role
 }
 
 export type MembershipRow = {
@@ -76,7 +83,8 @@ export type MembershipRow = {
 
 export async function findMembership(db: Sql, project_id: string, user_id: number): Promise<MembershipRow | undefined> {
   const [row] = await db.query(sql<MembershipRow>`
-    select role, used_at from members where project_id = ${project_id} and user_id = ${user_id}`)
+    select m.role, m.used_at from members m join users u on u.id = m.user_id
+    where m.project_id = ${project_id} and m.user_id = ${user_id} and u.disabled_at is null`)
   return row
 }
 
@@ -157,8 +165,10 @@ const select_caller = fragment`
   join users u on u.id = t.user_id
   join projects p on p.id = t.project_id`
 
+/** Undefined while its issuer is disabled. */
 export async function findCaller(db: Sql, public_key: string): Promise<CallerRow | undefined> {
-  const [row] = await db.query(sql<CallerRow>`${select_caller} where t.public_key = ${public_key}`)
+  const [row] = await db.query(sql<CallerRow>`
+    ${select_caller} where t.public_key = ${public_key} and u.disabled_at is null`)
   return row
 }
 

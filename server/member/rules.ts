@@ -34,11 +34,11 @@ export function refuseMemberAbove(own: Role, member: Pick<MemberRow, 'role'>): v
 
 /** A project always has a member who can do everything in it. role: the member's next one; undefined: none. */
 export function refuseLastOwnerLeaving(
-  member: Pick<MemberRow, 'role' | 'joined_at'>,
+  member: Pick<MemberRow, 'role' | 'joined_at' | 'disabled_at'>,
   role: Role | undefined,
   owners: number,
 ): void {
-  const is_acting_owner = member.role === 'owner' && member.joined_at !== null
+  const is_acting_owner = member.role === 'owner' && member.joined_at !== null && member.disabled_at === null
   if (!is_acting_owner || role === 'owner' || owners > 1) return
   throw new Fault('CONFLICT', 'this member is the last owner of the project; make another member an owner first')
 }

@@ -10,10 +10,11 @@ export type MemberRow = {
   role: Role
   created: Date
   joined_at: Date | null
+  disabled_at: Date | null
 }
 
 const select_member = fragment`
-  select m.user_id, u.email, u.name, m.role, m.created, u.joined_at from members m join users u on u.id = m.user_id`
+  select m.user_id, u.email, u.name, m.role, m.created, u.joined_at, u.disabled_at from members m join users u on u.id = m.user_id`
 
 export async function insertMember(
   db: Sql,
@@ -47,12 +48,23 @@ export async function countOtherProjects(db: Sql, project_id: string, user_id: n
   return row?.count ?? 0
 }
 
-/** Owners who can act: an owner who was only invited cannot yet. */
+/** Owners who can act: an owner who was only invited, or is disabled, cannot. */
 export async function countOwners(db: Sql, project_id: string): Promise<number> {
   const [row] = await db.query(sql<{ count: number }>`
     select count(*) as count from members m join users u on u.id = m.user_id
-    where m.project_id = ${project_id} and m.role = 'owner' and u.joined_at is not null`)
+    where m.project_id = ${project_id} and m.role = 'owner' and u.joined_at is not null and u.disabled_at is null`)
   return row?.count ?? 0
+}
+
+/** In which no owner but this one can act. */
+export async function listProjectsOfLastOwner(db: Sql, user_id: number): Promise<{ id: string; name: string }[]> {
+  return db.query(sql<{ id: string; name: string }>`
+    select p.id, p.name from members own join projects p on p.id = own.project_id
+    where own.user_id = ${user_id} and own.role = 'owner' and not exists (
+      select from members m join users u on u.id = m.user_id
+      where m.project_id = p.id and m.role = 'owner' and m.user_id <> own.user_id
+        and u.joined_at is not null and u.disabled_at is null)
+    order by p.created, p.id`)
 }
 
 export async function saveRole(db: Sql, project_id: string, user_id: number, role: Role): Promise<void> {

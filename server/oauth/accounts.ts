@@ -3,7 +3,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { Db, Sql } from '../store/db.ts'
 import { fragment, sql } from '../store/sql.ts'
-import { findUserByEmail, lockUser, saveClaim } from '../identity/store.ts'
+import { lockUser, saveClaim, saveDisabled } from '../identity/store.ts'
 import { type Passwords } from './password.ts'
 import { removeRecordsOfUser } from './records.ts'
 
@@ -12,7 +12,7 @@ const link_bytes = 32
 
 export const set_password_path = '/oauth/password/set'
 
-/** The user whom the e-mail and the password name together. */
+/** The user whom the e-mail and the password name together; a disabled one has none. */
 export async function findAccount(
   db: Db,
   passwords: Passwords,
@@ -33,9 +33,9 @@ export async function createPasswordLink(tx: Sql, user_id: number, project_id: s
 }
 
 /** A project's link is good for a user of that project alone, who has not logged in yet. */
-const in_force = fragment`l.expires_at > now() and (l.project_id is null or (
-  exists (select from users where id = l.user_id and joined_at is null)
-  and not exists (select from members where user_id = l.user_id and project_id <> l.project_id)))`
+const in_force = fragment`l.expires_at > now()
+  and exists (select from users where id = l.user_id and disabled_at is null and (l.project_id is null or joined_at is null))
+  and not exists (select from members where user_id = l.user_id and project_id <> l.project_id)`
 
 /** Whose password the link sets; undefined for a link that is used, expired or unknown. */
 export async function findLinkUser(db: Sql, token: string): Promise<string | undefined> {
@@ -71,16 +71,21 @@ export async function noteLogin(db: Sql, user_id: number): Promise<void> {
   await db.query(sql`update users set joined_at = now() where id = ${user_id} and joined_at is null`)
 }
 
-/** For people: the user must exist. */
-export async function createPasswordLinkFor(tx: Sql, email: string): Promise<string | undefined> {
-  const user = await findUserByEmail(tx, email)
-  return user && createPasswordLink(tx, user.id)
+/** Ends every login of the user; none begins, and no token of theirs is believed, until they are enabled again. */
+export async function disableUser(tx: Sql, user_id: number): Promise<void> {
+  await saveDisabled(tx, user_id, true)
+  await endLogins(tx, user_id)
 }
 
 async function setPassword(tx: Sql, user_id: number, verifier: string): Promise<void> {
   await tx.query(sql`
     insert into passwords (user_id, verifier) values (${user_id}, ${verifier})
     on conflict (user_id) do update set verifier = excluded.verifier, changed_at = now()`)
+  await endLogins(tx, user_id)
+}
+
+/** Those under way, and links that could begin one, too. */
+async function endLogins(tx: Sql, user_id: number): Promise<void> {
   await tx.query(sql`delete from password_links where user_id = ${user_id}`)
   await removeRecordsOfUser(tx, user_id)
 }
@@ -90,7 +95,7 @@ async function findPassword(db: Db, email: string): Promise<{ user_id: number; v
   if (email.includes('\0')) return undefined
   const [row] = await db.query(sql<{ user_id: number; verifier: string }>`
     select p.user_id, p.verifier from users u join passwords p on p.user_id = u.id
-    where lower(u.email) = lower(${email.trim()})`)
+    where lower(u.email) = lower(${email.trim()}) and u.disabled_at is null`)
   return row
 }
 

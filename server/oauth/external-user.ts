@@ -9,6 +9,7 @@ import { findRole, findUserByEmail, insertUser, lockProject, saveClaim } from '.
 import { countOwners, insertMember, removeMember, saveRole } from '../member/store.ts'
 import type { Claims } from './external-issuer.ts'
 import { removeRecordsOfUser } from './records.ts'
+import { findUser } from './users.ts'
 
 export type GroupRole = { group: string; project_id: string; role: Role }
 
@@ -22,6 +23,9 @@ export async function ensureExternalUser(
   // Of two first logins at once, at two servers, one makes the user.
   await tx.query(sql`select pg_advisory_xact_lock(hashtextextended(${`external ${issuer} ${claims.subject}`}, 0))`)
   const user_id = (await findIdentity(tx, issuer, claims.subject)) ?? (await linkIdentity(tx, issuer, claims))
+  if ((await findUser(tx, user_id)) === undefined) {
+    throw new Fault('FORBIDDEN', 'Your account is disabled here. Ask the operator of the server.')
+  }
   for (const project_id of new Set(group_roles.map((row) => row.project_id))) {
     await followGroups(tx, user_id, project_id, roleOf(claims.groups, group_roles, project_id))
   }

@@ -33,6 +33,8 @@ export function loginLinkHandlers({ db, origin, has_passwords }: Parts): Pick<Ha
             'this user belongs to other projects too; ask the operator of the server for a link',
           )
         }
+        if (member.disabled_at !== null)
+          throw new Fault('CONFLICT', 'the operator of the server has disabled this user')
         const expires_at = new Date(Date.now() + link_hours * 60 * 60 * 1000).toISOString()
         return { url: origin() + (await createPasswordLink(tx, member.user_id, project_id)), expires_at }
       }),

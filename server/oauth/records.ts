@@ -144,11 +144,12 @@ export async function listLogins(db: Sql, user_id: number, access_token_seconds:
 
 export type GrantUser = { id: number; email: string; name: string }
 
-/** The user, while the grant that they gave stands. */
+/** The user, while the grant that they gave stands and they are not disabled. */
 export async function findUserOfGrant(db: Sql, grant_id: string, user_id: number): Promise<GrantUser | undefined> {
   const [row] = await db.query(sql<GrantUser>`
     select u.id, u.email, u.name from oauth_records g join users u on u.id = g.user_id
-    where g.model = 'Grant' and g.id = ${grant_id} and g.user_id = ${user_id} and g.expires_at > now()`)
+    where g.model = 'Grant' and g.id = ${grant_id} and g.user_id = ${user_id} and g.expires_at > now()
+      and u.disabled_at is null`)
   return row
 }
 

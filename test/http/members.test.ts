@@ -171,6 +171,17 @@ describe('the last owner', () => {
     expect((await call('POST', `${at}/${only.user_id}/setRole`, { role: 'owner' })).status).toBe(200)
   })
 
+  test('is the one who is not disabled, who removes the other', async () => {
+    const { owners, at, calls } = await newOwners(2)
+    const [shut_out, acting] = owners.map(({ user_id }) => user_id)
+    await callers.db.query('update users set disabled_at = now() where id = $1', [shut_out])
+    expect(await calls[1]?.<Answer>('DELETE', `${at}/${acting}`)).toMatchObject({
+      status: 409,
+      body: { code: 'CONFLICT' },
+    })
+    expect((await calls[1]?.('DELETE', `${at}/${shut_out}`))?.status).toBe(204)
+  })
+
   test('remains when two owners demote each other at the same moment', async () => {
     const { owners, at, calls } = await newOwners(2)
     const demotions: Promise<{ status: number }>[] = []

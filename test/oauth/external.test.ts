@@ -11,7 +11,7 @@ import { launchBrowser, no_browser } from '#test/console/browser.ts'
 import { ensureBuilt } from '#test/console/build.ts'
 import { startInstallation, type TestInstallation } from '#test/installation.ts'
 import { type Browser, newBrowser, type Page } from './browser.ts'
-import { askAs, codeFrom, openPeople, type People, postToken, tokensFor } from './people.ts'
+import { askAs, codeFrom, openPeople, type People, postToken, statusFor, tokensFor } from './people.ts'
 
 type Account = { email?: string; email_verified?: boolean; name?: string; groups?: string[] }
 
@@ -137,6 +137,23 @@ test('who was invited by e-mail is a member when they come, if the issuer vouche
   expect(await roleOf(await (await logInAs('grace')).token())).toBe('viewer')
   const now = await people.db.query('select claimed_in from users where email = $1', [invite.email])
   expect(now).toEqual([{ claimed_in: null }])
+})
+
+test('a disabled user does not get in, also not as a new person at the issuer', async () => {
+  const email = 'mallory@example.com'
+  accounts.set('mallory', { email, email_verified: true, name: 'Mallory', groups: ['developers'] })
+  const token = await (await logInAs('mallory')).token()
+  const setDisabled = (at: string | null) =>
+    people.db.query('update users set disabled_at = $1 where email = $2', [at, email])
+  await setDisabled('2026-01-01T00:00:00Z')
+  accounts.set('another', { email, email_verified: true, name: 'Mallory' })
+  for (const id of ['mallory', 'another']) {
+    const { page } = await logInAs(id)
+    expect([page.status, page.text.includes('Your account is disabled here')], id).toEqual([403, true])
+  }
+  await expect.poll(() => statusFor(installation, token), { timeout: 30_000 }).toBe(401)
+  await setDisabled(null)
+  expect(await roleOf(await (await logInAs('mallory')).token())).toBe('developer')
 })
 
 test('groups make members, change their role, and end it; who was invited stays', async () => {

@@ -212,4 +212,45 @@ describe('the command line', () => {
     const link = /http\S+/.exec(made.stderr)?.[0] ?? ''
     expect((await newBrowser().get(link)).text).toContain('new@example.com')
   })
+
+  test('shuts a user out of everything, and lets them in again', async () => {
+    const settings = ['--data-dir', one.config.data_dir, '--public-url', origin]
+    const admin = (verb: string) => howdah(['admin', 'user', verb, out.email, ...settings])
+    const out = await people.newPerson('admin')
+    const { access_token, refresh_token } = await logIn(origin, out)
+    const call = newCall(one.server.api_url, access_token)
+    const tokens = `/projects/${one.project_id}/tokens`
+    const { body: made } = await call<{ public_key: string; secret_key: string }>('POST', tokens, { name: 'kept' })
+    const token = `${made.public_key}.${made.secret_key}`
+    const { body: owned } = await call<{ id: string }>('POST', '/projects', { name: 'left behind' })
+    const link = await people.newLink(out.user_id)
+    const under_way = newBrowser()
+    const enter = async (browser = newBrowser()) => {
+      const { action, fields } = formIn(await browser.follow(await browser.get(askAs('howdah-console', origin).url)))
+      return browser.post(action, { ...fields, email: out.email, password: out.password })
+    }
+    const proven = await enter(under_way)
+    expect([await info(one.server, access_token), await info(other, token)]).toEqual([200, 200])
+
+    const disabled = await admin('disable')
+    expect(disabled).toMatchObject({ code: 0, stdout: `User ${out.email} is disabled.\n` })
+    expect(disabled.stderr).toContain(`no owner of project ${owned.id} (left behind) can act now`)
+    expect(disabled.stderr).not.toContain(one.project_id)
+    for (const server of [one.server, other]) {
+      for (const known of [access_token, token]) await until(async () => (await info(server, known)) === 401)
+    }
+    expect((await refresh(origin, refresh_token)).body.error).toBe('invalid_grant')
+    expect((await newBrowser().get(link)).status).toBe(404)
+    expect((await under_way.follow(proven)).location).toBeUndefined()
+    expect((await enter()).status).toBe(403)
+    const listed = await howdah(['admin', 'user', 'list', '--json', ...settings])
+    const of = (all: { email: string }[]) => all.find(({ email }) => email === out.email)
+    expect(of(JSON.parse(listed.stdout) as { email: string }[])).toMatchObject({ disabled_at: expect.any(String) })
+    expect(await admin('reset-password')).toMatchObject({ code: 1, stderr: expect.stringContaining('is disabled') })
+
+    expect(await admin('enable')).toMatchObject({ code: 0, stderr: '' })
+    expect(await info(one.server, token)).toBe(200)
+    expect(await info(one.server, access_token)).toBe(401)
+    expect(await info(one.server, (await logIn(origin, out)).access_token)).toBe(200)
+  })
 })
