@@ -1,4 +1,6 @@
 // The promises of providers, kept by the local provider and by the memory provider; with TEST_REGION=rig on a Kubernetes cluster too.
+import { rename } from 'node:fs/promises'
+import { join } from 'node:path'
 import { openMemoryProvider } from '#providers/memory/memory.ts'
 import { describePromises } from './promises.ts'
 import { postmasterPid, useWorlds } from './service-fixture.ts'
@@ -10,6 +12,10 @@ describePromises('the local provider', async () => {
   return {
     provider: await world.open(),
     crash: async (wanted) => void process.kill(await postmasterPid(world, wanted), 'SIGKILL'),
+    lose: async (wanted) => {
+      process.kill(await postmasterPid(world, wanted), 'SIGKILL')
+      await rename(join(world.directory, 'services', wanted.service_id), join(world.directory, 'elsewhere'))
+    },
     reopen: () => world.open(),
   }
 })

@@ -17,6 +17,8 @@ export type Region = {
   provider: Provider
   /** Ends what serves the service, as a fault would. */
   crash: (wanted: WantedService) => Promise<void>
+  /** Takes all data of the service away, past the provider; absent: they cannot be lost there. */
+  lose?: (wanted: WantedService) => Promise<void>
   /** Another provider over what the first one has made, as after a restart of the server; absent: there is none. */
   reopen?: () => Promise<Provider>
 }
@@ -78,6 +80,24 @@ export function describePromises(name: string, newRegion: () => Promise<Region>)
       await crash(wanted)
       await until(async () => (await provider.heal(wanted.service_id))?.state === 'serving', { what: 'it is healed' })
       expect(await provider.heal('unknown000')).toBeUndefined()
+    })
+
+    test('data that are lost are told as a loss, no empty database takes their place, and the service can be deleted', async () => {
+      const { provider, lose } = await newRegion()
+      if (!lose) return
+      const wanted = await newWanted(provider)
+      await settle(provider, wanted)
+      await lose(wanted)
+      const made = { ...wanted, made: true }
+      const isLost = async () => (await provider.service.apply(made)).state === 'absent'
+      await until(isLost, { what: 'the loss is told' })
+      const lost = { state: 'absent', settled: false, waiting_for: expect.stringMatching(sentence) }
+      const again = await provider.service.apply(made)
+      expect(again).toMatchObject(lost)
+      expect(again.in_progress ?? false).toBe(false)
+      expect(await provider.service.apply({ ...made, generation: 2, power: 'off' })).toMatchObject(lost)
+      expect((await settle(provider, { ...made, generation: 3, deleted: true })).state).toBe('absent')
+      expect(await provider.service.list()).toEqual([])
     })
 
     test('a running service is forked as it is now', async () => {

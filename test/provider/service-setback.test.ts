@@ -1,6 +1,7 @@
 // What a provider says and does when the world is not ready: a crash, a port in use, a full disk, a slow stop.
 import { execFileSync, spawn } from 'node:child_process'
-import { chown, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { chown, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -16,6 +17,7 @@ import {
   noProcessBelow,
   settle,
 } from './service-fixture.ts'
+import { dataOf, withReplicas } from './standby-fixture.ts'
 
 const { newWorld } = useWorlds()
 
@@ -122,6 +124,35 @@ async function findByWord(word: string): Promise<number | undefined> {
   }
   return undefined
 }
+
+test('a data directory that is gone is neither made nor copied anew, and the service goes on when it is put back', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const parent = await newWanted(provider, { size: 'shared' })
+  await settle(provider, parent)
+  await ask(provider, parent, 'create table t as select 7 as n')
+  const source = { service_id: parent.service_id, moment: 'now' } as const
+  const fork = await newWanted(provider, { size: 'shared', source })
+  await settle(provider, fork)
+  await ask(provider, fork, 'update t set n = 8')
+  for (const { wanted, n, more } of [
+    // A replica of it is still to be made.
+    { wanted: parent, n: '7', more: withReplicas(parent, 2, 1, 1) },
+    { wanted: fork, n: '8', more: fork },
+  ]) {
+    await settle(provider, { ...wanted, power: 'off' })
+    const data = dataOf(world, wanted, 0)
+    await rename(data, join(world.directory, 'elsewhere'))
+    const made = { ...more, made: true }
+    const waiting_for = expect.stringContaining(`its data directory ${data} is gone`)
+    expect(await provider.service.apply(made)).toMatchObject({ state: 'absent', settled: false, waiting_for })
+    expect(await provider.heal(wanted.service_id)).toMatchObject({ state: 'absent', settled: false, waiting_for })
+    expect(existsSync(data)).toBe(false)
+    await rename(join(world.directory, 'elsewhere'), data)
+    await settle(provider, { ...wanted, made: true })
+    expect(await ask(provider, wanted, 'select n from t')).toBe(n)
+  }
+})
 
 test('a damaged certificate and changed settings are made good', async () => {
   const world = await newWorld()

@@ -3,6 +3,7 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import type { WantedService } from '../../provider.ts'
 import { ensureArchive } from './archive-settings.ts'
 import { copyTree } from '../host/copy-tree.ts'
 import { chownTree, syncOne, syncTree } from '../host/tree.ts'
@@ -45,6 +46,11 @@ export async function ensureDataDirectory(
     await ensureRemoved(effect, 'unfinished data directory', node.data_aside)
     throw error
   }
+}
+
+/** There were data once, and none are left here, not even some that a copy elsewhere gave back. */
+export async function isLost({ data, fetched }: Node, { made }: Pick<WantedService, 'made'>): Promise<boolean> {
+  return made === true && !(await statIfThere(data)) && !(await statIfThere(fetched))
 }
 
 /** The major version that made this data directory and must run it; undefined when there is no data yet. */

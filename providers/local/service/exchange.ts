@@ -21,6 +21,7 @@ import { syncOne } from '../host/tree.ts'
 import { pausePooler } from '../pooler/pooler.ts'
 import { findPooler, poolerGroupOf } from '../pooler/process.ts'
 import { readControl } from '../postgres/control-file.ts'
+import { isLost } from '../postgres/data-directory.ts'
 import { listNodes } from '../postgres/nodes.ts'
 import { findLeader } from '../postgres/primary.ts'
 import { findPostmaster } from '../postgres/process.ts'
@@ -70,6 +71,8 @@ async function ensureExchanged(host: ServiceHost, base: Node, wanted: WantedServ
   if (wanted.power === 'off') return { events: [] }
   if (await statIfThere(base.before)) return waitingFor('the state before the last rewind is still being kept')
   const node = await findLeader(base)
+  // The rest of the pass tells the loss.
+  if (await isLost(node, wanted)) return { events: [] }
   const of_other = exchange.source.service_id !== wanted.service_id
   const preparation = { id: exchange.exchange_id, source: exchange.source, mask: of_other ? wanted.mask : undefined }
   const { waiting_for, failed, look_again_seconds } = (await ensurePrepared(host, node, wanted, preparation)) ?? {}

@@ -1,5 +1,6 @@
 // The result of a pass over a service, and how soon the next one follows.
 import type { ObservedService } from '../../provider.ts'
+import type { Node } from '../host/layout.ts'
 
 /** What is observed of the service itself; its snapshots are read last. */
 export type Observed = Omit<ObservedService, 'snapshots'>
@@ -18,6 +19,12 @@ export function setback(
 /** A step of work that ends by itself. */
 export function progress(state: ObservedService['state'], waiting_for: string): Observed {
   return { ...setback(state, waiting_for, look_again_soon_seconds), in_progress: true }
+}
+
+/** No empty database takes its place, and no second copy of its source: clients would take it for theirs. */
+export function lost({ data }: Node): Observed {
+  const help = 'restore the service from a backup, or fork its last snapshot (LAST_SNAPSHOT), and delete this one'
+  return setback('absent', `its data directory ${data} is gone; put it back, such as by mounting its disk; or ${help}`)
 }
 
 /** Both together: it serves as the first says, and is settled when the second is too. */

@@ -2,7 +2,7 @@
 // it. Every step reads first, so a pass repeats nothing that already holds and finishes what a killed one began.
 // A service has one primary, which is meant wherever nothing else is said, and replicas that follow it.
 import type { ObservedEvent, ObservedService, WantedService } from '../../provider.ts'
-import { ensureDataDirectory, ensureDataRemoved, ensureHome } from '../postgres/data-directory.ts'
+import { ensureDataDirectory, ensureDataRemoved, ensureHome, isLost } from '../postgres/data-directory.ts'
 import { isDiskFull, statIfThere } from '../../host/read.ts'
 import { ensurePrimary, type ObservedPrimary } from '../ha/failover.ts'
 import { ensureForked, findSource } from '../snapshot/fork.ts'
@@ -23,7 +23,7 @@ import { spare_job } from '../postgres/spare.ts'
 import { findPostmaster, type Hashes, type Postmaster } from '../postgres/process.ts'
 import { ensureInNetwork, hostsOf } from '../network/service-network.ts'
 import { findLastWantedService } from './last-wanted.ts'
-import { progress, setback, withMore, type Observed } from './observed.ts'
+import { lost, progress, setback, withMore, type Observed } from './observed.ts'
 import { ensureWritersStopped } from './writes.ts'
 import { quotaBytesOf } from '../quota/rules.ts'
 import { withPooler } from './pooling.ts'
@@ -115,6 +115,7 @@ async function beginEarly(host: ServiceHost, node: Node, wanted: WantedService):
 }
 
 async function ensureAsWanted(host: ServiceHost, found: Node, wanted: WantedService): Promise<Observed> {
+  if (await isLost(found, wanted)) return lost(found)
   let node = found
   const written: Start[] = []
   const source = await findSource(host, node, wanted)
