@@ -76,28 +76,33 @@ async function hasData({ data }: Node): Promise<boolean> {
   return findEntry(data, 'global/pg_control') !== undefined
 }
 
-type Trouble = { what: string; data_is_there: boolean }
+/** may_start: with the data that are there it may yet serve by itself. */
+type Trouble = { what: string; data_is_there: boolean; may_start: boolean }
 
 /** Why the primary is lost; undefined while it is well, is starting, or was stopped on purpose. */
 async function troubleOf({ effect }: HaHost, node: Node): Promise<Trouble | undefined> {
   const name = `the primary (node ${node.number})`
   // A refused session is no silence: a server at its limit of sessions may accept the next.
   for (const began = performance.now(); ; await pause(ask_again_ms)) {
-    if (!(await hasData(node))) return { what: `${name} has lost its data directory`, data_is_there: false }
+    if (!(await hasData(node))) return { what: `${name} has lost its data directory`, ...lost_data }
     const { postmaster, died } = await findPostmaster(node)
-    if (died) return { what: `${name} has died`, data_is_there: true }
+    if (died) return { what: `${name} has died`, ...startable }
     if (!postmaster) {
-      return (await staysDown(effect, node)) ? { what: `${name} does not start`, data_is_there: true } : undefined
+      return (await staysDown(effect, node)) ? { what: `${name} does not start`, ...unstartable } : undefined
     }
     await ensureRemoved(effect, 'sign of being down', downOf(node))
     if (!postmaster.ready || !(await listensAsPrimary(node))) return undefined
     const patience_ms = isStopped(postmaster.pid) ? answer_when_stopped_ms : answer_within_ms
     const left_ms = began + patience_ms - performance.now()
-    if (left_ms <= 0) return { what: `${name} does not answer`, data_is_there: true }
+    if (left_ms <= 0) return { what: `${name} does not answer`, ...startable }
     // A primary that is about to move into a VPC, or out of one, still listens where it was.
     if (await answers(await inForce(node), left_ms)) return undefined
   }
 }
+
+const startable = { data_is_there: true, may_start: true }
+const unstartable = { data_is_there: true, may_start: false }
+const lost_data = { data_is_there: false, may_start: false }
 
 /** Whether every pass for a while has found it down, and none could start it; the age of a file says since when. */
 async function staysDown(effect: Effect, node: Node): Promise<boolean> {
@@ -193,12 +198,18 @@ async function isWaitedFor(base: Node, next: Node, lost: Node): Promise<boolean>
   return running.filter(Boolean).length < sync_count
 }
 
-async function elect({ host, base, wanted, primary, standbys }: Switch, { data_is_there }: Trouble): Promise<Election> {
+async function elect({ host, base, wanted, primary, standbys }: Switch, trouble: Trouble): Promise<Election> {
   const nodes = standbys.map((number) => nodeAt(base, number, 'standby'))
   const running = await Promise.all(nodes.map(isRunning))
-  // All were stopped at once, as by a reboot: the primary itself serves again soonest.
-  if (data_is_there && !running.includes(true)) return { wait: 'none of its replicas runs' }
   const lists = parseLists((await readIfThere(base.synchronous)) ?? '')
+  if (!running.includes(true)) {
+    // All were stopped at once, as by a reboot: the primary itself serves again soonest.
+    if (trouble.may_start) return { wait: 'none of its replicas runs' }
+    const has_waited = lists.length > 0 && lists.every(({ sync_count }) => sync_count > 0)
+    if (trouble.data_is_there && !has_waited) {
+      return { wait: 'none of its replicas runs, and they may lack commits, which did not wait for them' }
+    }
+  }
   const observed = await Promise.all(nodes.filter((_, at) => running[at]).map(observe))
   const election = electionOf({ primary: primary.node, lists, observed })
   if ('elect' in election) return election

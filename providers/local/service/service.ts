@@ -273,8 +273,8 @@ async function ensureFiles(
   if (node.role === 'relayed') {
     return await ensureStandbyFiles(host, standbySpecOf(node, node.number, wanted, installation))
   }
-  // A node that takes over starts with the settings of the standby that it was.
-  const floor = (await isStandby(node)) ? await floorOf(node.data) : undefined
+  // A node that takes over starts with the settings of the standby that it was. Of damaged data PostgreSQL itself reports what is wrong.
+  const floor = (await isStandby(node)) ? await floorOf(node.data).catch(() => undefined) : undefined
   return await ensureServerFiles(host, installation, { size, extensions, endpoint, node, floor })
 }
 
