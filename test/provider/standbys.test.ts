@@ -2,12 +2,13 @@
 // waited for by commits, and removed when they are not wanted any more.
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { signalIfThere } from '#providers/host/daemon.ts'
 import { nodeOf } from '#providers/local/host/layout.ts'
 import { withSuperuser } from '#providers/local/postgres/superuser.ts'
 import { until } from '#test/until.ts'
 import { as_root, ask, loginTo, newWanted, noProcessBelow, settle, useWorlds, verifierOf } from './service-fixture.ts'
-import { homeOf, nodeFoldersOf, nodePid, standbysOf, withReplicas } from './standby-fixture.ts'
+import { homeOf, nodeFoldersOf, nodePid, standbysOf, walReceiverOf, withReplicas } from './standby-fixture.ts'
 
 const { newWorld } = useWorlds()
 
@@ -65,6 +66,28 @@ test('commits wait while the replica that they need is away, and only the promis
   await waiting.end()
   await settle(provider, withReplicas(wanted, 2, 1, 0))
   expect(await ask(provider, wanted, 'select count(*) from t')).toBe('1')
+})
+
+test('no change to commits that wait is settled before they do, as long as the checkpointer has not read it', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const wanted = await newWanted(provider, { size: 'shared' })
+  await settle(provider, withReplicas(wanted, 1, 1, 0))
+  await ask(provider, wanted, 'create table t (n int)')
+  const checkpointer = Number(
+    await ask(provider, wanted, `select pid from pg_stat_activity where backend_type = 'checkpointer'`),
+  )
+  process.kill(checkpointer, 'SIGSTOP')
+  onTestFinished(() => signalIfThere(checkpointer, 'SIGCONT'))
+  const synchronous = withReplicas(wanted, 2, 1, 1)
+  expect((await provider.service.apply(synchronous)).settled).toBe(false)
+  const receiver = await walReceiverOf(await nodePid(world, wanted, 1))
+  process.kill(receiver, 'SIGSTOP')
+  // Its session has the new setting; but the commit does not wait.
+  expect(await ask(provider, wanted, 'insert into t values (1) returning n')).toBe('1')
+  process.kill(receiver, 'SIGCONT')
+  process.kill(checkpointer, 'SIGCONT')
+  await settle(provider, synchronous)
 })
 
 test('a service with replicas is stopped, started, resized and gets another password as one', async () => {

@@ -4,8 +4,9 @@
 // 2. Until a new list is known to protect every commit that was ever acknowledged, the older ones stay in the file too, as
 //    comments: an election goes by all of them.
 import { open } from 'node:fs/promises'
+import type pg from 'pg'
 import { ensureFile } from '../host/effect.ts'
-import { readIfThere } from '../../host/read.ts'
+import { errorCode, readIfThere } from '../../host/read.ts'
 import { nodeAt, type Node } from '../host/layout.ts'
 import type { HaHost } from './ha-host.ts'
 import type { SyncList } from './quorum.ts'
@@ -25,6 +26,8 @@ export type SyncSpec = {
 
 /** How long a pass waits until the replicas have everything that was acknowledged before. */
 const wait_ms = 1_000
+const checkpoint_ms_max = 5_000
+const query_canceled = '57014'
 
 export const nodeName = (number: number) => `node_${number}`
 
@@ -45,7 +48,8 @@ export async function ensureSynchronous(
   for (const number of others(spec.nodes, spec.primary))
     await ensureStandbyReloaded(host, nodeAt(node, number, 'standby'))
   await ensureReloaded(host.effect, node, postmaster, await findFilesHash(node))
-  if (wanted.length === 1 || !(await isProtected(node, next, spec.primary))) return wanted
+  const earlier = wanted.slice(0, -1)
+  if (earlier.length === 0 || !(await isProtected(node, next, spec.primary, earlier))) return wanted
   await saveLists(host, node, [next])
   return [next]
 }
@@ -109,27 +113,54 @@ async function saveLists({ effect }: HaHost, node: Node, lists: readonly SyncLis
 
 /**
  * Whether the list is in force and everything acknowledged before is with as many of its members as it demands: from then
- * on an election needs this list alone.
+ * on an election needs this list alone. `earlier`: the lists that may be in force still.
  */
-async function isProtected(node: Node, list: SyncList, primary: number): Promise<boolean> {
+async function isProtected(node: Node, list: SyncList, primary: number, earlier: readonly SyncList[]) {
   const names = others(list.members, primary).map(nodeName)
   return await withSuperuser(node, {}, async (client) => {
-    let reached: bigint | undefined
-    for (
-      const deadline = performance.now() + wait_ms;
-      performance.now() < deadline;
-      await client.query('select pg_catalog.pg_sleep(0.005)')
-    ) {
-      const { rows } = await client.query<{ names: string; written: string }>(
-        `select current_setting('synchronous_standby_names') as names, pg_catalog.pg_current_wal_flush_lsn() - '0/0' as written`,
+    const has_read = await isTrueSoon(client, async () => {
+      const { rows } = await client.query<{ names: string }>(
+        `select current_setting('synchronous_standby_names') as names`,
       )
       // The server has been told to read its files, but may not have done so yet.
-      if (rows[0]?.names !== namesOf(list)) continue
-      reached ??= BigInt(rows[0].written)
-      const target = reached
+      return rows[0]?.names === namesOf(list)
+    })
+    if (!has_read) return false
+    if (earlier.some(({ sync_count }) => sync_count === 0) && !(await hasCheckpointerRead(node))) return false
+    const { rows } = await client.query<{ written: string }>(
+      `select pg_catalog.pg_current_wal_flush_lsn() - '0/0' as written`,
+    )
+    const target = BigInt(rows[0]?.written ?? 0)
+    return await isTrueSoon(client, async () => {
       const senders = (await listSenders(client)).filter(({ name }) => names.includes(name))
-      if (senders.filter(({ flushed }) => flushed >= target).length >= list.sync_count) return true
+      return senders.filter(({ flushed }) => flushed >= target).length >= list.sync_count
+    })
+  })
+}
+
+async function isTrueSoon(client: pg.Client, isTrue: () => Promise<boolean>): Promise<boolean> {
+  for (const deadline = performance.now() + wait_ms; performance.now() < deadline;) {
+    if (await isTrue()) return true
+    await client.query('select pg_catalog.pg_sleep(0.005)')
+  }
+  return false
+}
+
+/**
+ * Whether commits wait at all is a flag for all sessions, which the checkpointer sets when it reads the settings: not while it flushes.
+ * This session begins when another one has the settings, so the postmaster has told the checkpointer before that; and between
+ * two checkpoints that are made for this session the checkpointer reads them.
+ */
+async function hasCheckpointerRead(node: Node): Promise<boolean> {
+  return await withSuperuser(node, { statement_timeout_ms: checkpoint_ms_max }, async (client) => {
+    try {
+      await client.query('checkpoint')
+      await client.query('checkpoint')
+      return true
+    } catch (error) {
+      // It goes on meanwhile, and a later pass finds less to flush.
+      if (errorCode(error) === query_canceled) return false
+      throw error
     }
-    return false
   })
 }
