@@ -1,7 +1,7 @@
 // Table tests of the lists for which commits wait: what follows on what, and that no step asks for less than promised.
 import { expect, test } from 'vitest'
 import type { SyncList } from './quorum.ts'
-import { namesOf, nextListOf, parseLists, textOf } from './synchronous.ts'
+import { haveEnough, namesOf, nextListOf, parseLists, textOf } from './synchronous.ts'
 
 const no_members: SyncList = { members: [], sync_count: 0 }
 const list = (sync_count: number, ...members: number[]): SyncList => ({ members, sync_count })
@@ -54,4 +54,50 @@ test('the file has every list that may be in force, that of the setting last', (
     `synchronous_standby_names = 'ANY 2 (node_0, node_1, node_2)'`,
   ])
   expect(namesOf(no_members)).toBe('')
+})
+
+test.each<[string, boolean, [string, bigint][]]>([
+  [
+    'two replicas',
+    true,
+    [
+      ['node_1', 100n],
+      ['node_2', 100n],
+    ],
+  ],
+  [
+    'one of them is behind',
+    false,
+    [
+      ['node_1', 100n],
+      ['node_2', 99n],
+    ],
+  ],
+  [
+    'one is connected twice',
+    false,
+    [
+      ['node_1', 100n],
+      ['node_1', 100n],
+    ],
+  ],
+  [
+    'one is no member',
+    false,
+    [
+      ['node_1', 100n],
+      ['node_4', 100n],
+    ],
+  ],
+  [
+    'one is the primary',
+    false,
+    [
+      ['node_1', 100n],
+      ['node_0', 100n],
+    ],
+  ],
+])('a position is safe with two replicas that have it: %s', (_, enough, senders) => {
+  const observed = senders.map(([name, flushed]) => ({ name, flushed }))
+  expect(haveEnough(observed, list(2, 0, 1, 2), 0, 100n)).toBe(enough)
 })

@@ -10,7 +10,7 @@ import { errorCode, readIfThere } from '../../host/read.ts'
 import { nodeAt, type Node } from '../host/layout.ts'
 import type { HaHost } from './ha-host.ts'
 import type { SyncList } from './quorum.ts'
-import { listSenders } from './replication.ts'
+import { listSenders, type Sender } from './replication.ts'
 import { findFilesHash } from '../postgres/files.ts'
 import { ensureReloaded, findPostmaster, type Postmaster } from '../postgres/process.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
@@ -116,7 +116,6 @@ async function saveLists({ effect }: HaHost, node: Node, lists: readonly SyncLis
  * on an election needs this list alone. `earlier`: the lists that may be in force still.
  */
 async function isProtected(node: Node, list: SyncList, primary: number, earlier: readonly SyncList[]) {
-  const names = others(list.members, primary).map(nodeName)
   return await withSuperuser(node, {}, async (client) => {
     const has_read = await isTrueSoon(client, async () => {
       const { rows } = await client.query<{ names: string }>(
@@ -131,11 +130,19 @@ async function isProtected(node: Node, list: SyncList, primary: number, earlier:
       `select pg_catalog.pg_current_wal_flush_lsn() - '0/0' as written`,
     )
     const target = BigInt(rows[0]?.written ?? 0)
-    return await isTrueSoon(client, async () => {
-      const senders = (await listSenders(client)).filter(({ name }) => names.includes(name))
-      return senders.filter(({ flushed }) => flushed >= target).length >= list.sync_count
-    })
+    return await isTrueSoon(client, async () => haveEnough(await listSenders(client), list, primary, target))
   })
+}
+
+/** Pure: whether enough of its members have everything up to the target. A replica that connects again is two senders for a while. */
+export function haveEnough(
+  senders: readonly Pick<Sender, 'name' | 'flushed'>[],
+  { members, sync_count }: SyncList,
+  primary: number,
+  target: bigint,
+): boolean {
+  const names = senders.filter(({ flushed }) => flushed >= target).map(({ name }) => name)
+  return others(members, primary).filter((number) => names.includes(nodeName(number))).length >= sync_count
 }
 
 async function isTrueSoon(client: pg.Client, isTrue: () => Promise<boolean>): Promise<boolean> {
