@@ -9,8 +9,8 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ObservedEvent, WantedService } from '../../provider.ts'
 import { ensureNodeHome } from '../postgres/data-directory.ts'
-import { ensureFile, ensureRemoved, type Effect } from '../host/effect.ts'
-import { readIfThere, statIfThere } from '../../host/read.ts'
+import { ensureRemoved, type Effect } from '../host/effect.ts'
+import { readIfThere } from '../../host/read.ts'
 import { ensureFenced } from './fence.ts'
 import { findLock } from '../host/lock.ts'
 import { isStopped } from '../../host/daemon.ts'
@@ -18,6 +18,7 @@ import { groupOf, nodeAt, type Node } from '../host/layout.ts'
 import { ensureGroupKilled } from '../host/leftovers.ts'
 import { findEntry } from '../host/tenant-files.ts'
 import { answers } from '../host/liveness.ts'
+import { ensureSince } from '../host/since.ts'
 import type { HaHost } from './ha-host.ts'
 import { ensurePaused } from '../pooler/pooler.ts'
 import { inForce } from '../postgres/port-in-force.ts'
@@ -104,11 +105,9 @@ const startable = { data_is_there: true, may_start: true }
 const unstartable = { data_is_there: true, may_start: false }
 const lost_data = { data_is_there: false, may_start: false }
 
-/** Whether every pass for a while has found it down, and none could start it; the age of a file says since when. */
+/** Whether every pass for a while has found it down, and none could start it. */
 async function staysDown(effect: Effect, node: Node): Promise<boolean> {
-  await ensureFile(effect, 'sign of being down', downOf(node), String(node.number), undefined)
-  const stats = await statIfThere(downOf(node))
-  return stats !== undefined && Date.now() - stats.mtimeMs > down_patience_ms
+  return (await ensureSince(effect, 'sign of being down', downOf(node), String(node.number))) > down_patience_ms
 }
 
 const downOf = ({ home }: Node) => join(home, 'primary-down')

@@ -2,7 +2,6 @@
 // listens at the endpoint for it. Its settings stay those of a replica until its next start, which moves it to the endpoint.
 // 1. Only a node that runs with the settings it should have, and has read for whom commits wait, is promoted so.
 // 2. Only where no history lies beyond its own: a running server would follow an abandoned timeline.
-import { stat } from 'node:fs/promises'
 import type { WantedService } from '../../provider.ts'
 import { readIfThere } from '../../host/read.ts'
 import { findHaproxyProgram } from '../haproxy/process.ts'
@@ -12,6 +11,7 @@ import { majorOf } from '../postgres/data-directory.ts'
 import { installationFor, type PostgresInstallation } from '../postgres/installation.ts'
 import { ensureStopped, findPostmaster, type Hashes, type Postmaster } from '../postgres/process.ts'
 import { pausePooler } from '../pooler/pooler.ts'
+import { findAge } from '../host/since.ts'
 import { findEntry } from '../host/tenant-files.ts'
 import { isInNetwork } from '../network/service-network.ts'
 import { historyOf } from '../wal/timeline.ts'
@@ -104,7 +104,7 @@ async function staysInPlace(
 
 /** Whether the server was started with these files, or was told to read them long enough ago. */
 async function hasRead(node: Node, postmaster: Postmaster, { files_hash }: Hashes): Promise<boolean> {
-  const [pid, told] = (await readIfThere(node.reloaded))?.split(' ') ?? []
+  const [pid] = (await readIfThere(node.reloaded))?.split(' ') ?? []
   if (pid !== String(postmaster.pid)) return postmaster.files_hash === files_hash
-  return told === files_hash && Date.now() - (await stat(node.reloaded)).mtimeMs > read_within_ms
+  return ((await findAge(node.reloaded, `${pid} ${files_hash}`)) ?? 0) > read_within_ms
 }

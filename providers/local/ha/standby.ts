@@ -2,7 +2,6 @@
 // among the primary's walsenders. The same for nodes that can take over and for nodes of replica sets.
 // 1. A standby that cannot follow (diverged, its WAL removed, damaged) is copied anew; a hanging standby is started anew.
 // 2. A standby is judged only while its primary serves: otherwise the standby may be the last copy.
-import { stat } from 'node:fs/promises'
 import type { Endpoint, ObservedEvent, Size } from '../../provider.ts'
 import { floorOf } from '../postgres/control-file.ts'
 import { ensureNodeHome } from '../postgres/data-directory.ts'
@@ -11,6 +10,7 @@ import { isDiskFull, readIfThere } from '../../host/read.ts'
 import type { PostgresInstallation } from '../postgres/installation.ts'
 import { groupOf, listeningAt, noSpaceSentence, type Node } from '../host/layout.ts'
 import { ensureGroupRemoved } from '../host/leftovers.ts'
+import { ensureSince } from '../host/since.ts'
 import type { HaHost } from './ha-host.ts'
 import { portIsFree } from '../postgres/port.ts'
 import { ensureTimelineRemoved } from './promotion.ts'
@@ -262,14 +262,13 @@ async function reachedBy(node: Node): Promise<string | undefined> {
   }
 }
 
-/** Whether the sign has been the same for long, under the same server of the primary; the age of a file says since when. */
+/** Whether the sign has been the same for long, under the same server of the primary. */
 async function lastsTooLong(host: HaHost, node: Node, primary: Node, sign: string): Promise<boolean> {
   const { postmaster } = await findPostmaster(primary)
   if (!postmaster) return false
   const again = (await readIfThere(node.not_streaming))?.includes(copied_anew) === true
   const text = `${sign}, primary ${postmaster.pid}\n${again ? copied_anew : ''}`
-  await ensureFile(host.effect, 'sign of not streaming', node.not_streaming, text, undefined)
-  const age_ms = Date.now() - (await stat(node.not_streaming)).mtimeMs
+  const age_ms = await ensureSince(host.effect, 'sign of not streaming', node.not_streaming, text)
   return age_ms > (again ? patience_again_ms : patience_ms)
 }
 

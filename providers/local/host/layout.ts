@@ -82,9 +82,9 @@ function nodeIn(home: string, sockets: string, named: Named) {
     ident: join(home, 'pg_ident.conf'),
     certificate: join(home, 'server.pem'),
     start_log: join(home, 'start.log'),
-    /** Names the postmaster that was told to stop; its age says since when. */
+    /** Names the postmaster that was told to stop, and since when. */
     stopping: join(home, 'stopping'),
-    /** Names the postmaster that was told to read its files again, and what they said. */
+    /** Names the postmaster that was told to read its files again, what they said, and when. */
     reloaded: join(home, 'reloaded'),
     sockets,
     /** The socket folder of the primary, whichever node that is. */

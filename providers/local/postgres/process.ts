@@ -1,14 +1,15 @@
 // The postmaster of a service: found, started, stopped. It is a daemon that outlives the server, so no state about it is kept.
 import type { ChildProcess } from 'node:child_process'
-import { readlink, rm, stat } from 'node:fs/promises'
+import { readlink, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { commandOf, killProcesses, entering, spawnDaemon } from '../../host/daemon.ts'
-import { ensureEntryRemoved, ensureFile, ensureRemoved, type Effect } from '../host/effect.ts'
+import { ensureEntryRemoved, ensureRemoved, type Effect } from '../host/effect.ts'
 import { isDiskFull, readIfThere, statIfThere } from '../../host/read.ts'
 import { groupOf, type Node } from '../host/layout.ts'
 import { listNames, Planted, readText } from '../host/tenant-files.ts'
 import type { Limits } from '../host/limits.ts'
+import { ensureSince } from '../host/since.ts'
 import { findRunning, endsWithin, isPostmaster, pid_file, signalPostmaster } from '../../host/postmaster.ts'
 import { startFailure } from './start-log.ts'
 
@@ -97,7 +98,8 @@ export async function readyPostmaster(node: Node, ended?: () => boolean): Promis
 export async function ensureStopped(effect: Effect, node: Node): Promise<string | undefined> {
   const { postmaster, died } = await findPostmaster(node)
   if (postmaster) {
-    const impatient = (await stoppingSince(effect, node, postmaster.pid)) < Date.now() - stop_patience_ms
+    const told_ms = await ensureSince(effect, 'stop marker', node.stopping, String(postmaster.pid))
+    const impatient = told_ms > stop_patience_ms
     await sendSignal(effect, node, postmaster.pid, impatient ? 'SIGQUIT' : 'SIGINT')
     if (!(await endsWithin(node, postmaster.pid, stop_wait_ms))) return still_stopping
   }
@@ -119,12 +121,12 @@ export async function ensureKilled(effect: Effect, node: Node): Promise<void> {
 
 /** Tells a running postmaster to read its files again, unless it was started with them or was told already. */
 export async function ensureReloaded(effect: Effect, node: Node, postmaster: Postmaster, files_hash: string) {
-  const [pid, hash] = (await readIfThere(node.reloaded))?.split(' ') ?? []
+  const [pid, hash] = (await readIfThere(node.reloaded))?.split(/\s/) ?? []
   const in_force = pid === String(postmaster.pid) ? hash : postmaster.files_hash
   if (in_force === files_hash) return
   await sendSignal(effect, node, postmaster.pid, 'SIGHUP')
   const marker = `${postmaster.pid} ${files_hash}`
-  await ensureFile(effect, 'reload marker', node.reloaded, marker, undefined).catch((error: unknown) => {
+  await ensureSince(effect, 'reload marker', node.reloaded, marker).catch((error: unknown) => {
     // A full disk has no space for it: then the server is told once more in the next pass.
     if (!isDiskFull(error)) throw error
   })
@@ -142,12 +144,6 @@ async function spawnPostmaster(
   const wrapped = entering(network_prefix, limits.wrap(groupOf(node), postgres, node.owner))
   await rm(node.start_log, { force: true })
   return await spawnDaemon(wrapped, { path: node.start_log, flags: 'wx' })
-}
-
-/** When this postmaster was first told to stop: the age of a marker with its pid. */
-async function stoppingSince(effect: Effect, node: Node, pid: number): Promise<number> {
-  await ensureFile(effect, 'stop marker', node.stopping, String(pid), undefined)
-  return (await stat(node.stopping)).mtimeMs
 }
 
 async function sendSignal(effect: Effect, node: Node, pid: number, signal: NodeJS.Signals): Promise<void> {
