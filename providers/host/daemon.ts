@@ -7,6 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { listHostProcesses } from './process.ts'
 import { errorCode, readIfThere } from './read.ts'
 import { system_env } from './program.ts'
+import type { Owner } from './user-map.ts'
 
 const poll_every_ms = 3
 
@@ -51,6 +52,9 @@ export function isStopped(pid: number): boolean {
 
 /** `what`: the effect, and whose processes they are. `uid`: the user that they all have, if they have one of their own. */
 type Ending = { what: string; whose: string; uid?: number | undefined; wait_ms: number }
+
+/** The user that a daemon runs as; without one of its own it is that of this process. Others may have the same arguments. */
+export const uidOf = (owner: Owner | undefined): number | undefined => owner?.uid ?? process.getuid?.()
 
 /** Kills until no process is left for which this holds. */
 export async function killProcesses(

@@ -1,7 +1,7 @@
 // A postmaster of this host, as its own pid file and /proc tell of it. Nothing is remembered: what runs is read each time and compared
 // with what it should be. Readiness is read from the pid file too; a login would fill the log with refusals.
 import { setTimeout as pause } from 'node:timers/promises'
-import { commandOf, signalIfThere } from './daemon.ts'
+import { commandOf, signalIfThere, uidOf } from './daemon.ts'
 import { statIfThere } from './read.ts'
 import type { Owner } from './user-map.ts'
 
@@ -42,5 +42,5 @@ export async function endsWithin(cluster: Cluster, pid: number, wait_ms: number)
 async function isOf({ data, owner }: Cluster, pid: number, words: readonly string[]): Promise<boolean> {
   const at = words.indexOf('-D')
   if (at < 0 || words[at + 1] !== data) return false
-  return owner === undefined || (await statIfThere(`/proc/${pid}`))?.uid === owner.uid
+  return (await statIfThere(`/proc/${pid}`))?.uid === uidOf(owner)
 }

@@ -5,7 +5,7 @@
 import { statSync } from 'node:fs'
 import { readlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { commandOf, killProcesses } from '../../host/daemon.ts'
+import { commandOf, killProcesses, uidOf } from '../../host/daemon.ts'
 import type { Effect } from '../host/effect.ts'
 import { isAtWork } from '../../host/process.ts'
 import type { Node } from '../host/layout.ts'
@@ -20,12 +20,13 @@ export async function ensureFenced(effect: Effect, node: Node): Promise<void> {
 
 async function isOf(node: Node, pid: number): Promise<boolean> {
   // Synchronously: most processes of a host belong to other users, and a thread for each read would take longer.
-  const uid = node.owner && statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid
-  const words = uid === node.owner?.uid || uid === 0 ? await commandOf(pid) : []
+  const uid = statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid
+  const own = uidOf(node.owner)
+  const words = uid === own || (uid === 0 && node.owner) ? await commandOf(pid) : []
   const at = words.indexOf('-D')
   // Also a process that has not yet changed to its own user and program.
   if (at > 0 && words[at + 1] === node.data && words[at - 1]?.endsWith('/postgres')) return true
-  if (uid !== node.owner?.uid) return false
+  if (uid !== own) return false
   const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => '')
   if (cwd === node.data || cwd === `${node.data} (deleted)`) return true
   // Its directory was moved: it belongs to the service, and does not work in the directory of any other node.

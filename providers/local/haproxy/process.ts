@@ -6,7 +6,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Endpoint, Size } from '../../provider.ts'
-import { commandOf, killProcesses, isStopped, spawnDaemon } from '../../host/daemon.ts'
+import { commandOf, killProcesses, isStopped, spawnDaemon, uidOf } from '../../host/daemon.ts'
 import { ensureEntryRemoved, ensureFile, ensureRemoved } from '../host/effect.ts'
 import { listHostProcesses } from '../../host/process.ts'
 import { readIfThere, statIfThere } from '../../host/read.ts'
@@ -156,7 +156,7 @@ async function endAll(host: Machine, node: Node, name: HaproxyName): Promise<voi
 async function isOurs(node: Node, name: HaproxyName, pid: number): Promise<boolean> {
   const argv = await commandOf(pid)
   if (argv[argv.indexOf('-f') + 1] !== settingsPathOf(node, name)) return false
-  return node.owner === undefined || (await statIfThere(`/proc/${pid}`))?.uid === node.owner.uid
+  return (await statIfThere(`/proc/${pid}`))?.uid === uidOf(node.owner)
 }
 
 async function lastWordsOf(node: Node, name: HaproxyName): Promise<string> {

@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process'
 import { readlink, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { commandOf, killProcesses, entering, spawnDaemon } from '../../host/daemon.ts'
+import { commandOf, killProcesses, entering, spawnDaemon, uidOf } from '../../host/daemon.ts'
 import { ensureEntryRemoved, ensureRemoved, type Effect } from '../host/effect.ts'
 import { isDiskFull, readIfThere, statIfThere } from '../../host/read.ts'
 import { groupOf, type Node } from '../host/layout.ts'
@@ -158,7 +158,7 @@ async function sendSignal(effect: Effect, node: Node, pid: number, signal: NodeJ
 async function endLeftovers(effect: Effect, node: Node): Promise<void> {
   const belongs = (pid: number) => worksHere(node, pid)
   const whose = `service ${node.service_id}`
-  const ending = { what: 'leftover processes: kill', whose, uid: node.owner?.uid, wait_ms: kill_wait_ms }
+  const ending = { what: 'leftover processes: kill', whose, uid: uidOf(node.owner), wait_ms: kill_wait_ms }
   await killProcesses(effect, belongs, ending)
   // PostgreSQL removes the pid file of a dead process, but neither an empty one nor one whose number is in use again.
   const pid = pidIn(node)
