@@ -8,6 +8,7 @@ import {
   renameSync,
   rmSync,
   symlinkSync,
+  truncateSync,
   unlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -18,6 +19,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { copyTree } from '#providers/local/host/copy-tree.ts'
 import { removeTree } from '#providers/local/host/tenant-files.ts'
 import { syncTree } from '#providers/local/host/tree.ts'
+import { until } from '#test/until.ts'
 
 let directory: string
 let from: string
@@ -181,6 +183,24 @@ test('a copy that is broken off goes no further, and nothing of it goes on', asy
   }
   await expect(copyTree(from, to, { skip, signal: caller.signal })).rejects.toThrow('enough')
   expect(existsSync(join(to, 'base/1/42'))).toBe(false)
+})
+
+test('a copy that is broken off ends within a large file', async () => {
+  const bytes = 256 * 1024 ** 2
+  truncateSync(join(from, 'program'), bytes)
+  // A file system of its own: no blocks are shared with it.
+  const memory = await mkdtemp('/dev/shm/howdah-copy-tree-')
+  const sizeOf = () => lstatSync(join(memory, 'to/program'), { throwIfNoEntry: false })?.size ?? 0
+  const caller = new AbortController()
+  try {
+    const copy = copyTree(from, join(memory, 'to'), { signal: caller.signal }).catch((error: unknown) => error)
+    await until(() => sizeOf() > 0, { interval_ms: 1 })
+    caller.abort(new Error('enough'))
+    expect(await copy).toEqual(new Error('enough'))
+    expect(sizeOf()).toBeLessThan(bytes)
+  } finally {
+    await removeTree(memory)
+  }
 })
 
 test('a file that cannot be copied fails the copy in the words of the system', async () => {

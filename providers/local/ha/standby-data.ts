@@ -68,7 +68,7 @@ async function make(host: HaHost, node: Node, primary: Node, signal: AbortSignal
       }
       if (node.owner) await chownTree(aside, node.owner)
       await effect('standby: make durable')
-      await syncTree(aside)
+      await syncTree(aside, signal)
       await effect('standby: rename into place')
       await rename(aside, node.data)
       await syncOne(node.node_home)

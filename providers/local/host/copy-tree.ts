@@ -44,7 +44,7 @@ export type CopyOptions = {
   skip?: (relative_path: string) => boolean
   /** Leaves the last space of the disk to the databases that run there. */
   keep_reserve?: boolean
-  /** Aborts the copy between two files. */
+  /** Aborts the copy between two files, and within a large one. */
   signal?: AbortSignal
 }
 
@@ -83,7 +83,7 @@ export async function copyFileIn(
   folder: string,
   path: string,
   target: string,
-  options: { sharing: Sharing; keep_reserve?: boolean },
+  options: Pick<FileOptions, 'sharing' | 'keep_reserve' | 'signal'>,
 ): Promise<void> {
   if (options.keep_reserve) requireDiskSpace(dirname(target))
   const source = openFile(folder, path)
@@ -134,7 +134,7 @@ async function copyEntry(copying: Copying, from: OpenFolder, name: string, targe
   if (copying.files % files_per_turn === 0) copying.turn = nextTurn()
 }
 
-type FileOptions = Pick<CopyOptions, 'owner' | 'public' | 'keep_reserve'> & { sharing: Sharing }
+type FileOptions = Pick<CopyOptions, 'owner' | 'public' | 'keep_reserve' | 'signal'> & { sharing: Sharing }
 
 /** Closes the source. Returns how many bytes it had. */
 async function copyOpened(source: number, target: string, options: FileOptions): Promise<number> {
@@ -167,7 +167,12 @@ async function isShared(source: number, target: string, sharing: Sharing): Promi
 
 const [readAt, writeAt] = [promisify(read), promisify(write)]
 
-async function copyBytes(source: number, target: string, size: number, { keep_reserve }: FileOptions): Promise<void> {
+async function copyBytes(
+  source: number,
+  target: string,
+  size: number,
+  { keep_reserve, signal }: FileOptions,
+): Promise<void> {
   const to = openSync(target, 'w', 0o600)
   try {
     if (size < small.length) {
@@ -178,6 +183,7 @@ async function copyBytes(source: number, target: string, size: number, { keep_re
     }
     const chunk = Buffer.allocUnsafe(Math.min(chunk_bytes, size + 1))
     for (let at = 0; ;) {
+      signal?.throwIfAborted()
       const { bytesRead } = await readAt(source, chunk, 0, chunk.length, at)
       if (bytesRead === 0) return
       for (let done = 0; done < bytesRead;) {

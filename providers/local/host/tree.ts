@@ -19,10 +19,10 @@ export async function chownTree(path: string, owner: { uid: number; gid: number 
   await nextTurn()
 }
 
-/** Makes a freshly written tree durable. */
-export async function syncTree(path: string): Promise<void> {
+/** Makes a freshly written tree durable. What is left of that after an abort is not waited for. */
+export async function syncTree(path: string, signal?: AbortSignal): Promise<void> {
   try {
-    await syncFileSystem(path)
+    await syncFileSystem(path, signal)
   } catch (error) {
     if (errorCode(error) !== 'ENOENT') throw error
     const entries = await readdir(path, { recursive: true, withFileTypes: true })

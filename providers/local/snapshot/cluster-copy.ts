@@ -69,7 +69,7 @@ export async function copyRunning(
     const [stop] = rows
     const start_wal_file = /^START WAL LOCATION: \S+ \(file ([0-9A-F]{24})\)/.exec(stop?.label ?? '')?.[1]
     if (stop === undefined || start_wal_file === undefined) throw new Error('the end of the backup has no label')
-    const wal_bytes = await copyWal(effect, from, to, start_wal_file, stop.last)
+    const wal_bytes = await copyWal(effect, from, to, { first: start_wal_file, last: stop.last, signal: either })
     writeFileSync(join(to, 'backup_label'), stop.label, { mode: 0o600 })
     if (owner) await giveAdded(to, owner)
     return {
@@ -105,7 +105,7 @@ export async function copyStopped(
   // No server runs there, but the service's user wrote the files: as wary as with a running server.
   const wary = { of_tenant: 'in its reach', tolerate_missing: true, keep_reserve: true, signal } as const
   const bytes = await copyTree(node.data, to, { ...wary, skip: isLeftOut, ...(owner && { owner }) })
-  const wal_bytes = await copyWal(effect, await findWal(node), to, start_wal_file, undefined)
+  const wal_bytes = await copyWal(effect, await findWal(node), to, { first: start_wal_file, signal })
   if (owner) await chownTree(join(to, 'pg_wal'), owner)
   return { taken_at: new Date(), start_wal_file, size_bytes: bytes + wal_bytes }
 }
@@ -120,14 +120,17 @@ function isLeftOut(path: string): boolean {
   return emptied_folders.test(path) || left_out_files.test(path) || left_out_anywhere.test(path)
 }
 
+/** From which file, to which, or to the newest. */
+type Row = { first: string; last?: string; signal: AbortSignal }
+
 /** No slot keeps the WAL of the copy: no file leaves the WAL folder before it is archived, and the archive is read as well. */
-async function copyWal(effect: Effect, from: Wal, to: string, first: string, last: string | undefined) {
+async function copyWal(effect: Effect, from: Wal, to: string, { first, last, signal }: Row): Promise<number> {
   const pg_wal = join(to, 'pg_wal')
   const needed = onPath(await listWal(from, first, last), from.path)
   const gap = firstGap(needed, first, from.path)
   if (gap !== undefined) throw new Error(`the WAL file ${gap} of the copy is missing`)
   await effect('copy: WAL')
-  const options = { sharing: { possible: true }, keep_reserve: true } as const
+  const options = { sharing: { possible: true }, keep_reserve: true, signal } as const
   for (const { name } of needed) await copySegment(from, name, join(pg_wal, name), options)
   for (const name of walNames(from.pg_wal).filter(isHistory)) {
     await copyWalFile(from.pg_wal, name, join(pg_wal, name), options)

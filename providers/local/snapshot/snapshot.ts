@@ -267,7 +267,7 @@ async function take(
         : { ...(await copyStopped(effect, before?.node ?? node, to, signal)), ...(before && { taken_at: before.at }) }
       await writeFile(join(aside, facts_name), JSON.stringify(facts), { mode: 0o600 })
       await effect('snapshot: make durable')
-      await syncTree(aside)
+      await syncTree(aside, signal)
       await effect('snapshot: rename into place')
       await rename(aside, join(node.snapshots, id))
     } finally {

@@ -91,7 +91,7 @@ async function copyAll(node: Node, parent: Node, { first, last, path, signal }: 
   const recent = onPath(await listSegments(pg_wal, first, last), path)
   const archived = onPath(await listSegments(archive, first, last), path)
   const histories = [...walNames(pg_wal), ...walNames(archive)].filter(isHistory)
-  const options = { sharing: { possible: true }, keep_reserve: true } as const
+  const options = { sharing: { possible: true }, keep_reserve: true, signal } as const
   const isIn = (folder: WalFolder, name: string) => findEntry(folder.folder, pathIn(folder, name)) !== undefined
   const take = async (folder: WalFolder, name: string) => {
     signal.throwIfAborted()

@@ -24,7 +24,7 @@ export async function listWal({ pg_wal, archive }: Wal, first: string, last: str
   return [...recent, ...archived.filter(({ name }) => !known.has(name))].toSorted((a, b) => a.number - b.number)
 }
 
-type FileOptions = { sharing: Sharing; keep_reserve: true }
+type FileOptions = { sharing: Sharing; keep_reserve: true; signal: AbortSignal }
 
 /** The archive's file stays; the other may be reused during the copy, but then it is archived. */
 export async function copySegment({ pg_wal, archive }: Wal, name: string, target: string, options: FileOptions) {
