@@ -18,7 +18,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { copyTree } from '#providers/local/host/copy-tree.ts'
 import { removeTree } from '#providers/local/host/tenant-files.ts'
-import { syncTree } from '#providers/local/host/tree.ts'
+import { chownTree, syncTree } from '#providers/local/host/tree.ts'
 import { until } from '#test/until.ts'
 
 let directory: string
@@ -161,6 +161,16 @@ test.skipIf(not_root)(`all in a copy belongs to its new owner${not_root}`, async
     })
   expect(new Set(owners)).toEqual(new Set(['70001:70002']))
   expect(lstatSync(join(from, 'PG_VERSION')).uid).toBe(0)
+})
+
+test.skipIf(not_root)(`a tree is handed over a few files at a time, with turns for other work${not_root}`, async () => {
+  for (let number = 100; number < 2_000; number++) writeFileSync(join(from, 'base/1', `${number}`), '')
+  const ownersIn = () =>
+    new Set(readdirSync(join(from, 'base/1')).map((name) => lstatSync(join(from, 'base/1', name)).uid))
+  const begun = chownTree(join(from, 'base/1'), { uid: 70_001, gid: 70_001 })
+  expect(ownersIn()).toContain(0)
+  await begun
+  expect(ownersIn()).toEqual(new Set([70_001]))
 })
 
 test('the owner of the tree cannot lead the copy out of it: a folder becomes a link before its files are copied', async () => {

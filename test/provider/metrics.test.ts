@@ -50,7 +50,7 @@ test('a service is measured from its start to its stop, and what it does shows',
 test('that something was written is seen by the WAL, and nothing else is', async () => {
   const data = mkdtempSync(join(tmpdir(), 'howdah-data-'))
   onTestFinished(() => rmSync(data, { recursive: true, force: true }))
-  expect(lastWrittenOf(data)).toBe(0)
+  expect(await lastWrittenOf(data)).toBe(0)
   mkdirSync(join(data, 'pg_wal'))
   for (const [name, second] of [
     ['000000010000000000000001', 20],
@@ -59,11 +59,11 @@ test('that something was written is seen by the WAL, and nothing else is', async
     writeFileSync(join(data, 'pg_wal', name), '')
     utimesSync(join(data, 'pg_wal', name), second, second)
   }
-  expect(lastWrittenOf(data)).toBe(20_000)
+  expect(await lastWrittenOf(data)).toBe(20_000)
   writeFileSync(join(data, 'elsewhere'), '')
-  expect(lastWrittenOf(data)).toBe(20_000)
+  expect(await lastWrittenOf(data)).toBe(20_000)
   utimesSync(join(data, 'pg_wal', '000000010000000000000002'), 30, 30)
-  expect(lastWrittenOf(data)).toBe(30_000)
+  expect(await lastWrittenOf(data)).toBe(30_000)
 })
 
 test('storage is what du says', async () => {
@@ -75,4 +75,17 @@ test('storage is what du says', async () => {
     .split('\n')
     .reduce((sum, count) => sum + Number(count), 0)
   expect(await storageOf(folder)).toBe((Number(blocks) - in_folders) * 512)
+})
+
+test('a folder of many files is measured a few at a time, with turns for other work', async () => {
+  const folder = mkdtempSync('/dev/shm/howdah-many-')
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const names = Array.from({ length: 2_000 }, (_, number) => `${number}`)
+  for (const name of names) writeFileSync(join(folder, name), 'text')
+  const all = await storageOf(folder)
+  expect(all).toBeGreaterThan(0)
+  const measured = storageOf(folder)
+  // An entry that is removed before its turn is left out.
+  for (const name of names) rmSync(join(folder, name))
+  expect(await measured).toBeLessThan(all)
 })

@@ -99,7 +99,7 @@ async function stageOne({ effect }: Machine, node: Node, staged: Seen): Promise<
   const { archive, partial } = stagedIn(node.backup)
   for (const folder of [node.backup, archive, partial]) await ensureFolder(effect, 'staged WAL', folder, 0o700)
   await removeCutOff(node.backup, at)
-  const written_ms = lastWrittenOf(node.data)
+  const written_ms = await lastWrittenOf(node.data)
   const before = staged.get(node.service_id)
   // In this order: a file that has left the WAL folder before it is listed is archived before the archive is listed.
   const changed = before?.data !== node.data || before.written_ms !== written_ms

@@ -2,10 +2,9 @@
 // service, not for hundreds at once, so it yields to other work as it goes, and the caller decides how often it runs.
 import type { Stats } from 'node:fs'
 import { setImmediate as others } from 'node:timers/promises'
+import { entries_per_turn } from './entries.ts'
 import { listStats } from './tenant-files.ts'
 
-/** About two milliseconds' worth. */
-const entries_per_turn = 400
 const block_bytes = 512
 
 /** `from`: of this folder below it alone. `without`: not of this one. */
@@ -14,13 +13,14 @@ export async function storageOf(data: string, { from = '', without = '' } = {}):
   let visited = 0
   const folders = [from]
   for (let below = folders.pop(); below !== undefined; below = folders.pop()) {
-    for (const [name, stats] of statsIn(data, below)) {
+    for await (const [name, stats] of statsIn(data, below)) {
       // No entry below is a link: table spaces are not offered.
       const path = below === '' ? name : `${below}/${name}`
       if (path === without) continue
       if (stats.isDirectory()) folders.push(path)
       else if (stats.isFile()) bytes += stats.blocks * block_bytes
       visited += 1
+      // Of many small folders.
       if (visited % entries_per_turn === 0) await others()
     }
   }
@@ -28,15 +28,17 @@ export async function storageOf(data: string, { from = '', without = '' } = {}):
 }
 
 /** When the newest part of the WAL was written: whatever changes the data, but for unlogged tables, goes there first. */
-export function lastWrittenOf(data: string): number {
-  return Math.max(0, ...statsIn(data, 'pg_wal').map(([, { mtimeMs }]) => mtimeMs))
+export async function lastWrittenOf(data: string): Promise<number> {
+  let newest_ms = 0
+  for await (const [, { mtimeMs }] of statsIn(data, 'pg_wal')) newest_ms = Math.max(newest_ms, mtimeMs)
+  return newest_ms
 }
 
-/** An entry that is removed meanwhile takes no space. */
-function statsIn(data: string, below: string): [string, Stats][] {
+/** What cannot be read, or is removed meanwhile, takes no space. */
+async function* statsIn(data: string, below: string): AsyncGenerator<[name: string, stats: Stats]> {
   try {
-    return listStats(data, below)
+    yield* listStats(data, below)
   } catch {
-    return []
+    // The caller goes on with what was read until then.
   }
 }

@@ -24,6 +24,7 @@ import { Socket } from 'node:net'
 import { basename, dirname } from 'node:path'
 import type { Owner } from '../../host/user-map.ts'
 import { errorCode, undefinedIfAbsent } from '../../host/read.ts'
+import { entriesOf } from './entries.ts'
 import { inLanes } from './together.ts'
 import { syncOne } from './tree.ts'
 
@@ -118,14 +119,14 @@ export function listNames(folder: string, below = ''): string[] {
   }
 }
 
-/** Every entry with its stats; entries that are removed meanwhile are left out. */
-export function listStats(folder: string, below = ''): [name: string, stats: Stats][] {
+/** Every entry with its stats; entries that are removed meanwhile are left out. Other work has its turns in between. */
+export async function* listStats(folder: string, below = ''): AsyncGenerator<[name: string, stats: Stats]> {
   const handle = openFolder(folder, below)
   try {
-    return readdirSync(pathOf(handle)).flatMap((name) => {
+    for await (const { name } of entriesOf(pathOf(handle))) {
       const stats = lstatSync(`${pathOf(handle)}/${name}`, { throwIfNoEntry: false })
-      return stats ? [[name, stats]] : []
-    })
+      if (stats) yield [name, stats]
+    }
   } finally {
     closeSync(handle)
   }

@@ -1,20 +1,23 @@
 // Makes durable and hands over whole directory trees that no service's user can enter.
-import { lchownSync, readdirSync } from 'node:fs'
+import { lchownSync } from 'node:fs'
 import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { errorCode } from '../../host/read.ts'
 import { syncFileSystem } from '../../host/sync.ts'
+import { entriesOf } from './entries.ts'
 import { inLanes } from './together.ts'
 
 /** Hands a whole tree to a user, every folder after its contents: until then no other user can enter it. */
 export async function chownTree(path: string, owner: { uid: number; gid: number }): Promise<void> {
-  // Not by threads: each call would take ten times as long.
-  for (const entry of readdirSync(path, { withFileTypes: true })) {
+  const folders: string[] = []
+  for await (const entry of entriesOf(path)) {
     const below = join(path, entry.name)
-    if (entry.isDirectory()) await chownTree(below, owner)
+    if (entry.isDirectory()) folders.push(below)
+    // Not by threads: each call would take ten times as long.
     else lchownSync(below, owner.uid, owner.gid)
   }
+  for (const folder of folders) await chownTree(folder, owner)
   lchownSync(path, owner.uid, owner.gid)
   await nextTurn()
 }

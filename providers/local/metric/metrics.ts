@@ -179,7 +179,7 @@ async function walkSome(running: readonly Running[]): Promise<void> {
     const begun = performance.now()
     if (begun - started > walks_ms_per_call) return
     const { at_ms, usage, storage } = memory
-    const observed = { at_ms, cpu_ns: usage.cpu_ns, written_ms: lastWrittenOf(node.data) }
+    const observed = { at_ms, cpu_ns: usage.cpu_ns, written_ms: await lastWrittenOf(node.data) }
     // A service that has neither worked nor written is as large as it was.
     if (storage?.written_ms === observed.written_ms && !isBusy(memory, storage)) {
       memory.storage = { ...storage, ...observed }
