@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { lastWrittenOf, storageOf } from '#providers/local/host/storage.ts'
 import { usageOfProcesses } from '#providers/local/host/usage.ts'
+import { findStagedPath } from '#providers/local/wal/staged-wal.ts'
 import { until } from '#test/until.ts'
 import { loginTo, newWanted, postmasterPid, settle, useWorlds } from './service-fixture.ts'
 
@@ -88,4 +89,17 @@ test('a folder of many files is measured a few at a time, with turns for other w
   // An entry that is removed before its turn is left out.
   for (const name of names) rmSync(join(folder, name))
   expect(await measured).toBeLessThan(all)
+})
+
+test('a service whose user fills its WAL folder with names is measured all the same, and its timeline is found', async () => {
+  const folder = mkdtempSync('/dev/shm/howdah-many-')
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  mkdirSync(join(folder, 'pg_wal'))
+  // More than one call of a function takes as its arguments.
+  execFileSync('sh', ['-c', 'seq 150000 | xargs printf "%08X.history\\n" | xargs touch'], {
+    cwd: join(folder, 'pg_wal'),
+  })
+  expect(await lastWrittenOf(folder)).toBeGreaterThan(0)
+  const path = await findStagedPath(folder, { own: 1, histories: join(folder, 'pg_wal'), at: undefined })
+  expect(path).toEqual([{ timeline: 150_000, from: 0 }])
 })

@@ -16,7 +16,7 @@ import { statIfThere } from '../../host/read.ts'
 import { findPostmaster } from '../postgres/process.ts'
 import { findEntry } from '../host/tenant-files.ts'
 import type { Position } from './quorum.ts'
-import { archiveAt, isHistory, listSegments, pgWalOf, timelineOf, walNames } from '../wal/wal.ts'
+import { archiveAt, isHistory, listSegments, newestTimeline, pgWalOf, timelineOf, walNames } from '../wal/wal.ts'
 
 const copy_timeout_ms = 60_000
 /** The replica polls several times a second by itself. */
@@ -111,7 +111,10 @@ async function tailOf(lost: Node, elected: Node, position: Position): Promise<Ta
     begun,
     others: [...histories, ...others],
     offset: ((position.lsn % BigInt(first.bytes)) / page_bytes) * page_bytes,
-    timeline: Math.max(...tail.map(({ name }) => timelineOf(name))),
+    timeline: newestTimeline(
+      0,
+      tail.map(({ name }) => name),
+    ),
   }
 }
 

@@ -211,7 +211,7 @@ async function readLags(lag_reader: LagReader, running: readonly Running[]): Pro
     const lags = replicaLagsOf(await lag_reader.read(node).catch(() => new Map()))
     if (lags.length === 0) return
     memory.metrics.replica_lags = lags
-    memory.metrics.replication_lag_bytes = Math.max(...lags.map(({ bytes }) => bytes))
+    memory.metrics.replication_lag_bytes = lags.reduce((most, { bytes }) => Math.max(most, bytes), 0)
   })
 }
 

@@ -28,7 +28,7 @@ import { findPostmaster } from '../postgres/process.ts'
 import { listComplete } from '../snapshot/snapshot.ts'
 import { readExchange, saveExchange, type Exchange, type Left } from '../wal/left.ts'
 import { findPath, onPath, type Path } from '../wal/timeline.ts'
-import { archiveAt, isHistory, listSegments, pgWalOf, timelineOf } from '../wal/wal.ts'
+import { archiveAt, isHistory, listSegments, newestTimeline, pgWalOf, timelineOf } from '../wal/wal.ts'
 import { ensurePrepared, ensurePreparedRemoved, ensurePreparedTaken } from './prepared.ts'
 import type { ServiceHost } from './service-host.ts'
 
@@ -124,8 +124,8 @@ async function ensureServersStopped(host: ServiceHost, node: Node): Promise<stri
 /** A failover may have begun the timeline that the ready data is on. */
 async function isTimelineTaken(node: Node, path: Path): Promise<boolean> {
   const { timeline } = await readControl(preparedOf(node).data)
-  const archived = listNames(node.archive).filter(isHistory).map(timelineOf)
-  return Math.max(path.at(-1)?.timeline ?? 0, ...archived) >= timeline
+  const archived = listNames(node.archive).filter(isHistory)
+  return newestTimeline(path.at(-1)?.timeline ?? 0, archived) >= timeline
 }
 
 /** All of its commits are before now, and all of the data that follows are after it. Those before the first snapshot tell nothing. */

@@ -5,7 +5,7 @@ import { readIfThere } from '../../host/read.ts'
 import { namesIfReadable } from './archive.ts'
 import { leftAt, readExchange } from './left.ts'
 import { historyOf, pathOf, type Path } from './timeline.ts'
-import { isHistory, timelineOf } from './wal.ts'
+import { isHistory, newestTimeline } from './wal.ts'
 
 export const stagedIn = (folder: string) => ({
   archive: join(folder, 'archive'),
@@ -20,9 +20,9 @@ type Wanted = { own: number; histories?: string; at: string | undefined }
 export async function findStagedPath(wal_folder: string, { own, histories, at }: Wanted): Promise<Path> {
   const staged = stagedIn(wal_folder)
   const folder = histories ?? staged.archive
-  const known = namesIfReadable(folder).filter(isHistory).map(timelineOf)
+  const known = namesIfReadable(folder).filter(isHistory)
   const { left = [] } = (await readExchange(staged)) ?? {}
-  const timeline = (at && leftAt(left, new Date(at))?.timeline) || Math.max(own, ...known)
+  const timeline = (at && leftAt(left, new Date(at))?.timeline) || newestTimeline(own, known)
   // Files there are any user's, but their names are ours.
   return pathOf(timeline, (await readIfThere(join(folder, historyOf(timeline)))) ?? '')
 }

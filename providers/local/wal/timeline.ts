@@ -5,6 +5,7 @@ import { readControl } from '../postgres/control-file.ts'
 import { readText } from '../host/tenant-files.ts'
 import {
   isHistory,
+  newestTimeline,
   pathIn,
   pgWalOf,
   segmentNameOf,
@@ -23,9 +24,9 @@ export type Path = readonly Branch[]
 
 /** The path to the timeline of this data directory; folders are where its histories lie. */
 export async function findPath(data: string, folders: readonly WalFolder[]): Promise<Path> {
-  const own = walNames(pgWalOf(data)).filter(isHistory).map(timelineOf)
+  const own = walNames(pgWalOf(data)).filter(isHistory)
   // A server that was promoted a moment ago has written the history already, but not yet its control file.
-  return findPathTo(Math.max((await readControl(data)).timeline, ...own), folders)
+  return findPathTo(newestTimeline((await readControl(data)).timeline, own), folders)
 }
 
 /** Without its history the path has this timeline alone. */

@@ -22,6 +22,10 @@ export const walPositionOf = (name: string) => name.slice(8, 24)
 /** Of a segment or a history. */
 export const timelineOf = (name: string) => Number.parseInt(name.slice(0, 8), 16)
 
+/** The newest of this timeline and those of the files, of which a service's user may have made any number. */
+export const newestTimeline = (own: number, names: readonly string[]): number =>
+  names.reduce((newest, name) => Math.max(newest, timelineOf(name)), own)
+
 /** The file with this position. */
 export function segmentNameOf(timeline: number, position: bigint, segment_bytes: number): string {
   const number = position / BigInt(segment_bytes)
