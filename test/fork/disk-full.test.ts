@@ -103,8 +103,13 @@ describe.skipIf(why)(`a full disk${why}`, () => {
     const known = (await family.snapshots(parent)).map(({ id }) => id)
     // Enough to begin with.
     fill(ballast, 264 * mib)
+    const wal_file = 'select pg_walfile_name(pg_current_wal_insert_lsn())'
+    await session.query('begin read write; insert into t values (4); delete from t where n = 4; commit')
+    const before = await asSuperuser(wal_file)
     await installation.call('POST', at(parent, '/snapshots'))
     await untilTold(parent, `a snapshot is waiting: ${no_space}`)
+    // An attempt that began a new one would take space that only a snapshot frees.
+    expect(await asSuperuser(wal_file)).toBe(before)
     await servesOn()
     expect((await installation.call('GET', at(parent))).body.status).toBe('READY')
     await until(() => !readdirSync(join(family.home(parent), 'snapshots')).some((name) => name.endsWith('.new')))

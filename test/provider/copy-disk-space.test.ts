@@ -1,7 +1,7 @@
 // A copy that cannot share blocks ends before it takes the space that is left to the databases, however large its files are and
 // however many are under way. Needs a small disk, so a root that may mount.
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statfsSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -27,17 +27,29 @@ describe.skipIf(why)(`a small disk${why}`, () => {
     const [one, other] = [join(disk, 'one'), join(disk, 'other')]
     const seen = [freeBytes()]
     const timer = setInterval(() => seen.push(freeBytes()), 1)
-    // Two at once, neither of which fits.
+    // Two at once, each of which fits, and not both.
     const copies = await Promise.allSettled([copyTree(from, one, options), copyTree(from, other, options)])
     clearInterval(timer)
     for (const copy of copies) expect(copy).toMatchObject({ status: 'rejected', reason: { code: 'ENOSPC' } })
     for (const path of [one, other]) rmSync(path, { recursive: true })
     expect(Math.min(...seen)).toBeGreaterThan(220 * mib)
-    // Reserved space is given back with the copies that ended.
-    rmSync(join(from, '1'))
+    // Space is given back with the copies that ended.
     expect(await copyTree(from, one, options)).toBe(100 * mib)
-    writeFileSync(join(from, '1'), Buffer.alloc(100 * mib, 1))
     rmSync(one, { recursive: true })
+  })
+
+  test('a copy that does not fit is not begun; what it leaves out does not count', async () => {
+    const larger = join(directory, 'larger')
+    mkdirSync(larger)
+    // As large as they are read, whatever they take.
+    for (const name of ['0', '1']) {
+      writeFileSync(join(larger, name), '')
+      truncateSync(join(larger, name), 100 * mib)
+    }
+    const [copy, begun] = [join(disk, 'copy'), () => readdirSync(disk)]
+    await expect(copyTree(larger, copy, { keep_reserve: true })).rejects.toMatchObject({ code: 'ENOSPC' })
+    expect(begun()).toEqual([])
+    expect(await copyTree(larger, copy, { keep_reserve: true, skip: (path) => path === '1' })).toBe(100 * mib)
   })
 })
 
@@ -46,7 +58,7 @@ const freeBytes = () => {
   return bavail * bsize
 }
 
-/** Room for one of the two files, beside what is left to others. False where this is not permitted. */
+/** Room for one tree, beside what is left to others. False where this is not permitted. */
 function mountDisk(): boolean {
   mkdirSync(disk)
   try {
@@ -56,6 +68,6 @@ function mountDisk(): boolean {
     return false
   }
   mkdirSync(from)
-  for (const name of ['0', '1']) writeFileSync(join(from, name), Buffer.alloc(100 * mib, 1))
+  for (const name of ['0', '1']) writeFileSync(join(from, name), Buffer.alloc(50 * mib, 1))
   return true
 }

@@ -8,7 +8,7 @@ import { ensureNodeHome } from '../postgres/data-directory.ts'
 import { ensureFile, ensureRemoved } from '../host/effect.ts'
 import { isDiskFull, readIfThere } from '../../host/read.ts'
 import type { PostgresInstallation } from '../postgres/installation.ts'
-import { groupOf, listeningAt, noSpaceSentence, type Node } from '../host/layout.ts'
+import { groupOf, listeningAt, look_again_without_space_seconds, noSpaceSentence, type Node } from '../host/layout.ts'
 import { ensureGroupRemoved } from '../host/leftovers.ts'
 import { ensureSince } from '../host/since.ts'
 import type { HaHost } from './ha-host.ts'
@@ -92,8 +92,7 @@ export async function ensureStandby(host: HaHost, spec: StandbySpec): Promise<Ob
       return { ...observedAs('copying', 'the data of a replica is being copied'), in_progress: true }
     }
   } catch (error) {
-    const look_again_seconds = look_again_after_setback_seconds
-    return { ...observedAs('absent', copySentence(host, error)), failed: true, look_again_seconds }
+    return { ...copySetbackOf(host, error), failed: true }
   }
   const running = await ensureStandbyRunning(host, spec)
   if (typeof running === 'string') return await judgeStart(host, node, spec.primary, running)
@@ -193,9 +192,14 @@ async function preparePrimary(host: HaHost, { primary, name, slot }: StandbySpec
   }
 }
 
-function copySentence(host: HaHost, error: unknown): string {
-  if (isDiskFull(error)) return `a replica is waiting: ${noSpaceSentence(host.directory)}`
-  return `a replica could not be made and is tried again: ${error instanceof Error ? error.message : String(error)}`
+function copySetbackOf({ directory }: HaHost, error: unknown): ObservedStandby {
+  if (isDiskFull(error)) {
+    const look_again_seconds = look_again_without_space_seconds
+    return { ...observedAs('absent', `a replica is waiting: ${noSpaceSentence(directory)}`), look_again_seconds }
+  }
+  const reason = error instanceof Error ? error.message : String(error)
+  const look_again_seconds = look_again_after_setback_seconds
+  return { ...observedAs('absent', `a replica could not be made and is tried again: ${reason}`), look_again_seconds }
 }
 
 /** A server that ran before is read once; a server that was just started gets some time. */

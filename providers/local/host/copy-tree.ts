@@ -15,6 +15,7 @@ import {
   openSync,
   read,
   readSync,
+  unlinkSync,
   write,
   writeSync,
 } from 'node:fs'
@@ -25,6 +26,8 @@ import { promisify } from 'node:util'
 import type { Owner } from '../../host/user-map.ts'
 import { errorCode, isDiskFull } from '../../host/read.ts'
 import { requireDiskSpace } from './disk-space.ts'
+import { entriesOf } from './entries.ts'
+import { lengthOf } from './storage.ts'
 import { openFile, openFolder, openIn, type OpenFolder, pathOf, Planted } from './tenant-files.ts'
 import { inLanes } from './together.ts'
 
@@ -42,7 +45,7 @@ export type CopyOptions = {
   of_tenant?: 'in its reach' | 'out of its reach'
   /** Leaves out an entry, with all below it. */
   skip?: (relative_path: string) => boolean
-  /** Leaves the last space of the disk to the databases that run there. */
+  /** Leaves the last space of the disk to the databases that run there: a copy that does not fit is not begun. */
   keep_reserve?: boolean
   /** Aborts the copy between two files, and within a large one. */
   signal?: AbortSignal
@@ -73,9 +76,42 @@ export async function copyTree(from: string, to: string, options: CopyOptions = 
   const root = openFolder(from)
   const uid = options.of_tenant === 'in its reach' ? fstatSync(root).uid : undefined
   closeSync(root)
+  if (options.keep_reserve) await requireSpaceToCopy(from, to, options.skip)
   const copying = { ...options, root: from, uid, to, sharing: { possible: true }, bytes: 0, files: 0, turn: nextTurn() }
   await copyFolder(copying, '')
   return copying.bytes
+}
+
+/**
+ * Fails as a full disk does when a copy would not fit, unless its blocks are shared: a copy that ends for want of space has taken that of
+ * the databases at full speed, for nothing.
+ */
+export async function requireSpaceToCopy(from: string, to: string, skip?: (path: string) => boolean): Promise<void> {
+  requireDiskSpace(dirname(to), (await sharesBlocks(from, to)) ? 0 : await lengthOf(from, skip))
+}
+
+/** Tried out with one of its files, which is where the copy is to be for a moment. */
+async function sharesBlocks(from: string, to: string): Promise<boolean> {
+  const handle = openFolder(from)
+  try {
+    for await (const entry of entriesOf(pathOf(handle))) {
+      const opened = () => openIn({ handle, folder: from, below: '' }, entry.name)
+      const source = entry.isFile() ? unlessMissing({ tolerate_missing: true }, opened) : undefined
+      if (source === undefined) continue
+      try {
+        await copyFile(pathOf(source), to, constants.COPYFILE_FICLONE_FORCE | constants.COPYFILE_EXCL)
+        unlinkSync(to)
+        return true
+      } catch {
+        return false
+      } finally {
+        closeSync(source)
+      }
+    }
+    return false
+  } finally {
+    closeSync(handle)
+  }
 }
 
 /** A file of a folder that a service's user may write. ENOENT is thrown when it is removed. */

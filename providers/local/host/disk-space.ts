@@ -6,9 +6,12 @@ const mib = 1024 ** 2
 /** Else a copy alone could make services refuse writes, which they do below 192 MB. */
 const kept_bytes = 256 * mib
 
-/** Called again and again during a copy, which costs microseconds. Fails as a write to a full disk would. */
-export function requireDiskSpace(folder: string): void {
-  if (freeBytes(folder) >= kept_bytes) return
+/**
+ * Fails as a write to a full disk would, unless so many bytes can be written. Called again and again during a copy, which costs
+ * microseconds.
+ */
+export function requireDiskSpace(folder: string, bytes = 0): void {
+  if (freeBytes(folder) >= bytes + kept_bytes) return
   throw Object.assign(new Error(`too little space is left on the disk of ${folder}`), { code: 'ENOSPC' })
 }
 

@@ -160,6 +160,9 @@ export function foldersOf(directory: string) {
   }
 }
 
+/** Space seldom comes by itself, and each attempt may take it from others until it fails. */
+export const look_again_without_space_seconds = 30
+
 /** Only the administrator can help; a later pass notices by itself. */
 export function noSpaceSentence(directory: string): string {
   return `no space left on the disk of ${directory}; it goes on when there is space`

@@ -8,7 +8,7 @@ import { chownSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { copyControl, readControl } from '../postgres/control-file.ts'
-import { copyTree } from '../host/copy-tree.ts'
+import { copyTree, requireSpaceToCopy } from '../host/copy-tree.ts'
 import { chownTree } from '../host/tree.ts'
 import type { Effect } from '../host/effect.ts'
 import type { Owner } from '../../host/user-map.ts'
@@ -55,6 +55,8 @@ export async function copyRunning(
     const skip = (path: string) => isLeftOut(path) || path === 'global/pg_control'
     const wary = { of_tenant: 'in its reach', tolerate_missing: true, keep_reserve: true, signal: either } as const
     await effect('copy: begin backup')
+    // Before it begins a new WAL file, which a copy that fails would do again and again.
+    await requireSpaceToCopy(node.data, to, skip)
     await client.query(`select pg_catalog.pg_backup_start('howdah', true)`)
     await effect('copy: files')
     const bytes = await copyTree(node.data, to, { ...wary, skip, ...(owner && { owner }) })

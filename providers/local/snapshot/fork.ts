@@ -16,7 +16,7 @@ import { copyTree } from '../host/copy-tree.ts'
 import { ensureRemoved } from '../host/effect.ts'
 import { isDiskFull, statIfThere } from '../../host/read.ts'
 import { takeLock, withLock } from '../host/lock.ts'
-import { foldersOf, nodeOf, type Node } from '../host/layout.ts'
+import { foldersOf, look_again_without_space_seconds, nodeOf, noSpaceSentence, type Node } from '../host/layout.ts'
 import type { Machine } from '../host/machine.ts'
 import { putDataInPlace } from '../postgres/data-in-place.ts'
 import { findService, isReplaceable } from '../postgres/nodes.ts'
@@ -79,6 +79,9 @@ export async function ensureForked(
     )
   } catch (error) {
     if (error instanceof CutOff) return { waiting_for: error.message, look_again_seconds: look_again_soon_seconds }
+    if (isDiskFull(error)) {
+      return { waiting_for: noSpaceSentence(host.directory), look_again_seconds: look_again_without_space_seconds }
+    }
     if (!(error instanceof SourceDamaged)) throw error
     await saveFailure(host.effect, node, error.message)
     return failedFor(error.message)

@@ -12,7 +12,7 @@ import { syncTree } from '../host/tree.ts'
 import { ensureFolder, ensureRemoved } from '../host/effect.ts'
 import { isDiskFull, readIfThere, statIfThere } from '../../host/read.ts'
 import { findLock, withLock } from '../host/lock.ts'
-import { noSpaceSentence, type Node } from '../host/layout.ts'
+import { look_again_without_space_seconds, noSpaceSentence, type Node } from '../host/layout.ts'
 import type { Machine } from '../host/machine.ts'
 import { isReplaceable } from '../postgres/nodes.ts'
 import { requireDiskSpace } from '../host/disk-space.ts'
@@ -227,16 +227,21 @@ async function takeMissing(
       const end = await host.jobs.ensure(snapshotJob(node, id), (signal) => take(host, node, id, signal, isLost))
       if (end === 'under way') return { look_again_seconds: look_again_soon_seconds }
     } catch (error) {
-      return { waiting_for: sentenceOf(host, error), look_again_seconds: look_again_after_setback_seconds }
+      return setbackOf(host, error)
     }
     if (!(await findSnapshot(node, id))) return { look_again_seconds: look_again_soon_seconds }
   }
   return {}
 }
 
-function sentenceOf(host: SnapshotHost, error: unknown): string {
-  if (isDiskFull(error)) return `a snapshot is waiting: ${noSpaceSentence(host.directory)}`
-  return `a snapshot could not be taken and is tried again: ${error instanceof Error ? error.message : String(error)}`
+function setbackOf({ directory }: SnapshotHost, error: unknown): { waiting_for: string; look_again_seconds: number } {
+  if (isDiskFull(error)) {
+    const waiting_for = `a snapshot is waiting: ${noSpaceSentence(directory)}`
+    return { waiting_for, look_again_seconds: look_again_without_space_seconds }
+  }
+  const reason = error instanceof Error ? error.message : String(error)
+  const waiting_for = `a snapshot could not be taken and is tried again: ${reason}`
+  return { waiting_for, look_again_seconds: look_again_after_setback_seconds }
 }
 
 /** Does nothing when another process is copying here, or PostgreSQL is just starting or lost: the next pass finds out. */
