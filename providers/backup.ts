@@ -49,7 +49,8 @@ export type Backup = {
   noteChecksums(signal: AbortSignal): Promise<void>
   /**
    * Restores a snapshot and the WAL after it into a node that no client reaches, reads it, compares it with the service, and removes it. A
-   * sentence: why it could not be restored, with the file that is damaged or missing.
+   * sentence: why it could not be restored, with the file that is damaged or missing. It fails as a full disk does where there is no space
+   * to try it out.
    */
   drill(service_id: string, options: DrillOptions): Promise<string | undefined>
   /** Whether the WAL goes through the snapshot, which may be of a state that the service left. at: absent: to the end of the WAL. */

@@ -2,6 +2,7 @@
 // finds is written down with the service; a failure, and the first success after it, are events.
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
+import { isDiskFull } from '#providers/host/read.ts'
 import type { Backup, FetchedService } from '#providers/provider.ts'
 import { insertEvent } from '../event.ts'
 import type { Log } from '../log.ts'
@@ -68,17 +69,26 @@ async function drillNext({ db, regions, log, fetch }: Parts, signal: AbortSignal
   let fetched: Fetched | undefined
   try {
     const fetchOne = async (since: Date) => (fetched = await fetch?.({ service_id, since, signal, backup }))
-    const failed = await backup
-      .drill(service_id, { signal, fetch: fetchOne })
-      .catch((error: unknown) => (error instanceof Error ? error.message : String(error)))
+    const result = await backup.drill(service_id, { signal, fetch: fetchOne }).then(resultOf, resultOfError)
     // What the end of the server cut short is no result; the next server begins anew.
     if (signal.aborted) return await saveLease(db, service_id, 0)
-    await save(db, claimed, failed)
-    log.info({ service_id, failed }, 'service drilled')
+    await save(db, claimed, result)
+    log.info({ service_id, ...result }, 'service drilled')
   } finally {
     clearInterval(renewal)
     await fetched?.remove()
   }
+}
+
+/** failed: it cannot be restored. untried: whether it can was not tried out. Neither: it can. */
+type Result = { failed?: string; untried?: string }
+
+const resultOf = (failed: string | undefined): Result => (failed === undefined ? {} : { failed })
+
+function resultOfError(error: unknown): Result {
+  const message = error instanceof Error ? error.message : String(error)
+  // A drill needs the space of the service once more, a restore elsewhere does not.
+  return isDiskFull(error) ? { untried: message } : { failed: message }
 }
 
 async function saveLease(db: Db, service_id: string, seconds: number): Promise<void> {
@@ -102,8 +112,14 @@ async function claim(db: Db, regions: readonly string[]): Promise<Claimed | unde
   return row
 }
 
-async function save(db: Db, { service_id, drill_error, began }: Claimed, failed: string | undefined): Promise<void> {
+async function save(db: Db, { service_id, drill_error, began }: Claimed, { failed, untried }: Result): Promise<void> {
   await db.transaction(async (tx) => {
+    if (untried !== undefined) {
+      await tx.query(sql`
+        update services set drill_lease_until = null, drilled_at = ${began}::timestamptz where service_id = ${service_id}`)
+      await insertEvent(tx, service_id, 'drill', `it was not tried out whether it can be restored: ${untried}`)
+      return
+    }
     await tx.query(sql`
       update services set drill_lease_until = null, drilled_at = ${began}::timestamptz, drill_error = ${failed ?? null},
         proven_restorable_at = case when ${failed === undefined} then ${began}::timestamptz else proven_restorable_at end

@@ -72,9 +72,8 @@ async function requireSpace(lists: Lists, run: string, folder: string): Promise<
   const { bavail, bsize } = statfsSync(folder)
   if (bavail * bsize >= needed) return
   const megabytes = (bytes: number) => `${Math.ceil(bytes / 1024 ** 2)} MB`
-  throw new RepositoryRefused(
-    `it takes ${megabytes(needed)} of disk space, of which ${megabytes(bavail * bsize)} are free in ${folder}`,
-  )
+  const message = `it takes ${megabytes(needed)} of disk space, of which ${megabytes(bavail * bsize)} are free in ${folder}`
+  throw Object.assign(new RepositoryRefused(message), { code: 'ENOSPC' })
 }
 
 /** A whole run below a folder of its own, durable when it has its name; as root, so that files get their owners. */

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { wal_segment_mb } from '#providers/local/postgres/template.ts'
+import { drill } from '#test/backup/drilling.ts'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
 import { seedDataDir } from '#test/seed.ts'
@@ -129,6 +130,15 @@ describe.skipIf(why)(`a full disk${why}`, () => {
     expect(await family.rows(child, 'select n from t order by n')).toEqual(['1', '2', '3'])
     await installation.call('DELETE', at(child))
     await installation.untilStatus(child.service_id, 'removed')
+  })
+
+  test('a drill without space for its copy says so, and nothing of whether the service can be restored', async () => {
+    fill(ballast, 264 * mib)
+    await installation.call('POST', at(parent, '/drill'))
+    await untilTold(parent, 'it was not tried out whether it can be restored: too little space')
+    expect((await installation.call('GET', at(parent))).body.protection).not.toHaveProperty('last_drill_error')
+    await rm(ballast)
+    expect(await drill(installation, parent)).toBeUndefined()
   })
 
   test('a fork whose replay runs out of space goes on with it when there is some', async () => {

@@ -12,6 +12,7 @@ import { spawnDaemon } from '../../host/daemon.ts'
 import { endsWithin, signalPostmaster } from '../../host/postmaster.ts'
 import { errorCode, statIfThere } from '../../host/read.ts'
 import { ownUserName } from '../../host/user-name.ts'
+import { noSpaceError } from '../host/disk-space.ts'
 import { ensureFile, ensureFolder, ensureRemoved } from '../host/effect.ts'
 import { nodeOf, type Node } from '../host/layout.ts'
 import type { Machine } from '../host/machine.ts'
@@ -198,7 +199,9 @@ async function start({ effect, installations }: DrillHost, node: Node): Promise<
   for (const deadline = performance.now() + recovery_ms_max; performance.now() < deadline; await pause(poll_ms)) {
     if ((await findPostmaster(node)).postmaster?.ready) return undefined
     if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) {
-      return `PostgreSQL could not recover: ${fatalOfOutput(logOf(node)) ?? 'it was killed'}`
+      const fatal = fatalOfOutput(logOf(node)) ?? 'it was killed'
+      if (fatal.includes('No space left on device')) throw noSpaceError(node.home)
+      return `PostgreSQL could not recover: ${fatal}`
     }
   }
   return 'the recovery has not ended in time'

@@ -11,8 +11,11 @@ const kept_bytes = 256 * mib
  * microseconds.
  */
 export function requireDiskSpace(folder: string, bytes = 0): void {
-  if (freeBytes(folder) >= bytes + kept_bytes) return
-  throw Object.assign(new Error(`too little space is left on the disk of ${folder}`), { code: 'ENOSPC' })
+  if (freeBytes(folder) < bytes + kept_bytes) throw noSpaceError(folder)
+}
+
+export function noSpaceError(folder: string): Error {
+  return Object.assign(new Error(`too little space is left on the disk of ${folder}`), { code: 'ENOSPC' })
 }
 
 export function freeBytes(folder: string): number {
