@@ -1,8 +1,11 @@
 // The control plane's own sessions at a service end, whatever the server does meanwhile: a pass that waited for one would
 // never come to the point of replacing a primary that stands still.
-import { readFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { chownSync, readFileSync, statSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { findPosition } from '#providers/local/ha/position.ts'
 import { nodeOf } from '#providers/local/host/layout.ts'
 import { StandsStill } from '#providers/local/postgres/standstill.ts'
 import { withSuperuser } from '#providers/local/postgres/superuser.ts'
@@ -55,3 +58,52 @@ test('a session with a stopped server fails, a pass reports it, and it serves ag
   }
   await settle(provider, wanted)
 })
+
+test('what the environment says of other servers counts in no session with a service', async () => {
+  setEnvironment({ PGSSLMODE: 'require', PGSSLNEGOTIATION: 'direct', PGPASSWORD: 'of the store' })
+  const { provider, wanted } = await newServing()
+  expect(await provider.service.query(wanted.service_id, select_one)).toMatchObject({ rows: [['1']] })
+})
+
+test('a program that listens in the place of a server is told no password of the environment', async () => {
+  const { provider, wanted, node } = await newServing()
+  await settle(provider, { ...wanted, generation: wanted.generation + 1, power: 'off' })
+  const heard: string[] = []
+  const server = createServer((socket) => {
+    // AuthenticationCleartextPassword, whatever comes.
+    socket.on(
+      'data',
+      (bytes) => heard.push(bytes.toString()) && socket.write(Buffer.from('R\0\0\0\x08\0\0\0\x03', 'latin1')),
+    )
+    socket.on('error', () => undefined)
+  })
+  const path = join(node.sockets, `.s.PGSQL.${node.port}`)
+  server.listen(path)
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const { uid, gid } = statSync(node.sockets)
+  chownSync(path, uid, gid)
+  setEnvironment({ PGPASSWORD: 'of the store' })
+  await expect(withSuperuser(node, {}, (client) => client.query('select 1'))).rejects.toThrow('asks for a password')
+  expect(await findPosition(node)).toBeUndefined()
+  expect(heard.length).toBeGreaterThanOrEqual(2)
+  expect(heard.join()).not.toContain('of the store')
+})
+
+const select_one = {
+  database: 'tsdb',
+  statement: 'select 1',
+  parameters: [],
+  mode: 'read',
+  row_limit: 1,
+  timeout_seconds: 10,
+  application_name: 'test',
+} as const
+
+/** Until the end of the test. */
+function setEnvironment(values: Record<string, string>): void {
+  Object.assign(process.env, values)
+  onTestFinished(() => {
+    for (const name of Object.keys(values)) delete process.env[name]
+  })
+}

@@ -3,7 +3,8 @@
 //
 // 1. It trusts nothing that a tenant can make. It runs in database `postgres`, to which tenants cannot connect; a session in
 //    another database is the exception, and every name that it says is qualified.
-// 2. Its settings come with the startup packet: those win over `alter database … set` and `alter role … set`.
+// 2. No password of the environment is told it: that is for another server.
+// 3. Its settings come with the startup packet: those win over `alter database … set` and `alter role … set`.
 import type { Socket } from 'node:net'
 import pg from 'pg'
 import type { Node } from '../host/layout.ts'
@@ -82,10 +83,17 @@ export function newSession(
   return client
 }
 
-/** Where the driver connects: through a socket that no link can lead to another service's server. */
+/**
+ * Where the driver connects: through a socket that no link can lead to another service's server. A caller may add a password; without one
+ * the driver would take that of the environment, or of a file, and tell it to whatever program listens there.
+ */
 export function socketOf({ sockets, port }: Node, bytes_max = answer_bytes_max) {
   const stream = () => bounded(newSocketTo(sockets, `.s.PGSQL.${port}`), bytes_max)
-  return { host: sockets, port, stream }
+  return { host: sockets, port, stream, ssl: false, sslnegotiation: 'postgres', password: noPassword } as const
+}
+
+function noPassword(): never {
+  throw new Error('the server asks for a password, which a session of the control plane does not have')
 }
 
 /** The process that answers there may be a program of the service's user, which could answer without end. */
