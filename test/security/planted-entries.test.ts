@@ -123,6 +123,31 @@ test.each(['pipe', 'link', 'folder'])(
   },
 )
 
+test.each([
+  ['before it is staged', true],
+  ['after it was staged', false],
+])('an archived file that grows to 8 TB %s stops the backup of its own service alone', async (_, is_new) => {
+  const { world, provider, wanted } = await newService()
+  const other = await newWanted(provider, { size: 'shared' })
+  await settle(provider, other)
+  const staged = async () =>
+    new Map(
+      (await provider.backup?.stageWal())?.map((one) => [one.service_id, 'failed' in one ? one.failed : 'staged']),
+    )
+  const archive = join(homeOf(world, wanted), 'archive')
+  const name = '000000010000000000000001'
+  await asServiceUser(wanted, 'touch "$1/$2"', archive, name)
+  if (!is_new) expect((await staged()).get(wanted.service_id)).toBe('staged')
+  await asServiceUser(wanted, 'truncate -s 8T "$1/$2"', archive, name)
+  expect(await staged()).toEqual(
+    new Map([
+      [wanted.service_id, expect.stringContaining(`archive/${name} of the service is larger than a WAL file`)],
+      [other.service_id, 'staged'],
+    ]),
+  )
+  await provider.backup?.noteChecksums(new AbortController().signal)
+})
+
 test('a socket that is a link leads no superuser session to another service', async () => {
   const { world, provider, wanted } = await newService()
   const other = await newWanted(provider, { size: 'shared', password_verifier: verifierOf('other password') })

@@ -23,7 +23,7 @@ import { withSuperuser } from '../postgres/superuser.ts'
 import { listComplete } from '../snapshot/snapshot.ts'
 import { stagedIn } from '../wal/staged-wal.ts'
 import { findPath, onPath } from '../wal/timeline.ts'
-import { archiveAt, isHistory, listSegments, pathIn, pgWalOf } from '../wal/wal.ts'
+import { archiveAt, isHistory, listSegments, pathIn, pgWalOf, wal_file_bytes_max } from '../wal/wal.ts'
 
 /** When the WAL of each service was last written, as of the last stage. Only saves a connection. */
 type Seen = Map<string, { written_ms: number; data: string }>
@@ -150,13 +150,13 @@ async function mirror({ archive }: Node, to: string): Promise<void> {
     const there = new Set(readdirSync(to))
     for (const name of there) if (!wanted.has(name)) await rm(join(to, name), { force: true })
     for (const name of names) {
-      if (there.has(name)) continue
-      // The link is to the entry itself, whatever it is; what it is does not change any more under a name of ours.
-      await link(`${pathOf(handle)}/${name}`, join(to, name))
+      // The link is to the entry itself, whatever it is; what it is does not change any more under a name of ours, but how much.
+      if (!there.has(name)) await link(`${pathOf(handle)}/${name}`, join(to, name))
       const stats = lstatSync(join(to, name))
-      if (stats.isFile() && stats.uid === uid) continue
+      const is_own = stats.isFile() && stats.uid === uid
+      if (is_own && stats.size <= wal_file_bytes_max) continue
       await unlink(join(to, name))
-      throw new Planted(archive, name, 'no file of its own user')
+      throw new Planted(archive, name, is_own ? 'larger than a WAL file' : 'no file of its own user')
     }
   } finally {
     closeSync(handle)

@@ -3,7 +3,8 @@
 // 1. Blocks are shared where the file system can (FICLONE). A copy is private to its owner unless it is public.
 // 2. No other user can enter a copy before the caller hands its root over, and the tree's owner cannot lead the walker out of
 //    the tree: entries are reached by tenant-files.ts, which follows no link.
-// 3. It ends: Node's own copyFile loops for ever when its source shrinks, so it is asked for shared blocks alone.
+// 3. It ends: Node's own copyFile loops for ever when its source shrinks, so it is asked for shared blocks alone; and a file is
+//    copied as long as it is when it is opened, as PostgreSQL's own backups do, whatever is added to it meanwhile.
 // 4. None of it is atomic or durable: a caller copies aside, flushes by syncTree, and renames.
 import {
   chmodSync,
@@ -114,16 +115,20 @@ async function sharesBlocks(from: string, to: string): Promise<boolean> {
   }
 }
 
-/** A file of a folder that a service's user may write. ENOENT is thrown when it is removed. */
+/** A file of a folder that a service's user may write, and of which it may be no more. ENOENT is thrown when it is removed. */
 export async function copyFileIn(
   folder: string,
   path: string,
   target: string,
-  options: Pick<FileOptions, 'sharing' | 'keep_reserve' | 'signal'>,
+  { bytes_max, ...options }: Pick<FileOptions, 'sharing' | 'keep_reserve' | 'signal'> & { bytes_max: number },
 ): Promise<void> {
   if (options.keep_reserve) requireDiskSpace(dirname(target))
   const source = openFile(folder, path)
   if (source === undefined) throw Object.assign(new Error(`${path} has been removed`), { code: 'ENOENT' })
+  if (fstatSync(source).size > bytes_max) {
+    closeSync(source)
+    throw new Planted(folder, path, 'larger than it can be')
+  }
   await copyOpened(source, target, options)
 }
 
@@ -211,16 +216,15 @@ async function copyBytes(
 ): Promise<void> {
   const to = openSync(target, 'w', 0o600)
   try {
-    if (size < small.length) {
-      const bytes = readSync(source, small, 0, small.length, 0)
+    if (size <= small.length) {
+      const bytes = readSync(source, small, 0, size, 0)
       for (let at = 0; at < bytes;) at += writeSync(to, small, at, bytes - at)
-      // Else it has grown meanwhile.
-      if (bytes < small.length) return
+      return
     }
-    const chunk = Buffer.allocUnsafe(Math.min(chunk_bytes, size + 1))
-    for (let at = 0; ;) {
+    const chunk = Buffer.allocUnsafe(Math.min(chunk_bytes, size))
+    for (let at = 0; at < size;) {
       signal?.throwIfAborted()
-      const { bytesRead } = await readAt(source, chunk, 0, chunk.length, at)
+      const { bytesRead } = await readAt(source, chunk, 0, Math.min(chunk.length, size - at), at)
       if (bytesRead === 0) return
       for (let done = 0; done < bytesRead;) {
         done += (await writeAt(to, chunk, done, bytesRead - done, at + done)).bytesWritten

@@ -26,6 +26,7 @@ import {
   still_starting,
 } from '../postgres/process.ts'
 import { ensureForked, type ObservedFork } from '../snapshot/fork.ts'
+import { wal_file_bytes_max } from '../wal/wal.ts'
 import { ensureReplayable, ensureReplayRemoved, saveFailure } from '../wal/replay.ts'
 import { findLastWantedService } from './last-wanted.ts'
 import { MaskFailed, runMask } from './mask.ts'
@@ -34,8 +35,6 @@ import type { ServiceHost } from './service-host.ts'
 export type Preparation = { id: string; source: ServiceSource; mask?: string | undefined }
 
 const look_again_soon_seconds = 0.3
-/** Of one WAL file: PostgreSQL allows no more. */
-const wal_file_bytes_max = 1024 ** 3
 
 /** Undefined when the data is ready; else what it waits for. */
 export async function ensurePrepared(

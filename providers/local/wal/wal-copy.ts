@@ -5,7 +5,7 @@ import type { Node } from '../host/layout.ts'
 import { copyFileIn, type Sharing } from '../host/copy-tree.ts'
 import { findEntry } from '../host/tenant-files.ts'
 import { findPath, type Path } from './timeline.ts'
-import { archiveAt, listSegments, pathIn, pgWalOf, type Segment, type WalFolder } from './wal.ts'
+import { archiveAt, listSegments, pathIn, pgWalOf, type Segment, type WalFolder, wal_file_bytes_max } from './wal.ts'
 
 /** `path`: which of the files count. */
 export type Wal = { pg_wal: WalFolder; archive: WalFolder; path: Path }
@@ -41,7 +41,7 @@ export async function copySegment({ pg_wal, archive }: Wal, name: string, target
 
 /** ENOENT is thrown when it is removed. */
 export async function copyWalFile(from: WalFolder, name: string, target: string, options: FileOptions): Promise<void> {
-  await copyFileIn(from.folder, pathIn(from, name), target, options)
+  await copyFileIn(from.folder, pathIn(from, name), target, { ...options, bytes_max: wal_file_bytes_max })
 }
 
 /** False when the file has been removed. */

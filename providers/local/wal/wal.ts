@@ -1,7 +1,8 @@
 // WAL as files: their names, and which of the files in a folder have the WAL that their name says.
 // A name is 8 digits of timeline and 16 of position; the position alone, as text, orders two files.
+import { closeSync, fstatSync, readSync } from 'node:fs'
 import { setImmediate as others } from 'node:timers/promises'
-import { listNames, readBytes } from '../host/tenant-files.ts'
+import { listNames, openFile } from '../host/tenant-files.ts'
 
 export type Segment = { name: string; number: number; bytes: number }
 
@@ -12,6 +13,11 @@ export const pgWalOf = (data: string): WalFolder => ({ folder: data, below: 'pg_
 export const archiveAt = (archive: string): WalFolder => ({ folder: archive, below: '' })
 export const pathIn = ({ below }: WalFolder, name: string) => (below === '' ? name : `${below}/${name}`)
 export const walNames = ({ folder, below }: WalFolder) => listNames(folder, below)
+
+/** PostgreSQL's default size of a segment; clusters of this version have smaller ones. No other file of WAL is as large. */
+export const wal_file_bytes_max = 16 * 1024 ** 2
+/** PostgreSQL has powers of two from here on. */
+const segment_bytes_min = 1024 ** 2
 
 const segment_name = /^[0-9A-F]{24}$/
 export const isHistory = (name: string) => /^[0-9A-F]{8}\.history$/.test(name)
@@ -58,14 +64,31 @@ export async function listSegments(wal: WalFolder, first_name?: string, last_nam
 
 function findSegment(wal: WalFolder, name: string): Segment | undefined {
   // Removed or reused between the listing and here, which PostgreSQL does only with segments that it does not need.
-  const header = readBytes(wal.folder, pathIn(wal, name), header_bytes)
-  if (header === undefined || header.length < header_bytes) return undefined
+  const found = readHeader(wal, name)
+  if (found === undefined) return undefined
+  const { header, size } = found
   const [address, segment_bytes] = [header.readBigUInt64LE(8), header.readUInt32LE(32)]
-  if (segment_bytes === 0) return undefined
+  // A service's user may have written it: what its header says of its size is what will be read of it.
+  if (!isSegmentSize(segment_bytes) || size > segment_bytes) return undefined
   const number = segmentNumberOf(name, segment_bytes)
   // A segment that was renamed for later use still has its old address; a fresh one has none.
   const in_use = address === BigInt(number) * BigInt(segment_bytes)
   return in_use ? { name, number, bytes: segment_bytes } : undefined
+}
+
+const isSegmentSize = (bytes: number) =>
+  bytes >= segment_bytes_min && bytes <= wal_file_bytes_max && Number.isInteger(Math.log2(bytes))
+
+function readHeader(wal: WalFolder, name: string): { header: Buffer; size: number } | undefined {
+  const file = openFile(wal.folder, pathIn(wal, name))
+  if (file === undefined) return undefined
+  try {
+    const header = Buffer.alloc(header_bytes)
+    if (readSync(file, header, 0, header_bytes, 0) < header_bytes) return undefined
+    return { header, size: fstatSync(file).size }
+  } finally {
+    closeSync(file)
+  }
 }
 
 /** Counted from the beginning of all WAL. */
