@@ -1,19 +1,19 @@
 // What the server says about itself and its services to Prometheus. Requests and passes are counted as they happen; all else
 // is read when Prometheus asks. It carries ids and routes, never names, paths or contents.
 import { exportedName, type MetricName } from '#contract/metric.ts'
+import type { PassOutcome } from '../reconciler.ts'
 import type { Sql } from '../store/db.ts'
 import { family, newHistogram, type Reading } from './exposition.ts'
 import type { Sampler } from './sampler.ts'
 import { countBacklog, listFailedDrills } from './store.ts'
 
 export type ObservedRequest = { method: string; route: string; status: number; seconds: number }
-export type ObservedPass = { kind: string; outcome: 'done' | 'waiting' | 'failed' | 'lost'; seconds: number }
 
 export type BackupLag = { service_id: string; seconds: number }
 
 export type Telemetry = {
   request: (observed: ObservedRequest) => void
-  pass: (observed: ObservedPass) => void
+  pass: (observed: PassOutcome) => void
   text(sources: { sql: Sql; sampler: Sampler; version: string; backup_lags: readonly BackupLag[] }): Promise<string>
 }
 

@@ -1,5 +1,4 @@
 // The handlers of read replica sets. Each writes what is wanted, nudges, and answers; the pooler's wait until it holds.
-import { api } from '#contract/api.ts'
 import { Fault } from '#contract/fault.ts'
 import { invalidRequest, type Problem } from '#contract/problem.ts'
 import type { replica_set_endpoints } from '#contract/replica-set.ts'
@@ -9,7 +8,6 @@ import type { Handlers } from '../http/handler.ts'
 import { getProvider, problemsOf } from '../regions.ts'
 import { getService } from '../service/change.ts'
 import type { ServiceContext } from '../service/context.ts'
-import { requireStatus } from '../service/rules.ts'
 import { membersView } from '../service/view.ts'
 import { changeReplicaSet, type SetAt } from './change.ts'
 import { createReplicaSet } from './create.ts'
@@ -66,11 +64,9 @@ export function replicaSetHandlers(context: ServiceContext): Pick<Handlers, keyo
 
 async function switchPooler(context: ServiceContext, at: SetAt, pooler: boolean): Promise<{ message: string }> {
   const { db, settled } = context
-  const service = await getService(db, at)
-  requireStatus(service, api.enableReplicaSetPooler.accepts, new Date())
-  if (pooler) requirePooler(context, service)
   const accepts = accepted_set_statuses.pooler
   const { replica_set_id, generation } = await changeReplicaSet(context, at, accepts, async (row, parent, tx) => {
+    if (pooler) requirePooler(context, parent)
     if (row.pooler === pooler) {
       throw new Fault('CONFLICT', `the pooler of the replica set is already ${pooler ? 'enabled' : 'disabled'}`)
     }

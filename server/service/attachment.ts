@@ -1,6 +1,5 @@
 // Which services are in which VPC. Attaching and detaching assign services.vpc_id, like a resize assigns a size. An address
 // is taken in the transaction that attaches, and released when a pass has observed the service outside.
-import { api } from '#contract/api.ts'
 import { Fault, notFound, unknown_vpc } from '#contract/fault.ts'
 import { invalidRequest } from '#contract/problem.ts'
 import type { Sql } from '../store/db.ts'
@@ -9,9 +8,9 @@ import { number_form } from '../http/path-id.ts'
 import type { Provider } from '#providers/provider.ts'
 import { findLeaving, takeAddress } from '../address.ts'
 import { getProvider, problemsOf, type Regions } from '../regions.ts'
-import { type At, getService, lockService, saveChange, setIdsOf } from './change.ts'
+import { type At, lockService, saveChange, setIdsOf } from './change.ts'
 import type { ServiceContext } from './context.ts'
-import { vpcChange, requireStatus } from './rules.ts'
+import { vpcChange } from './rules.ts'
 import type { ServiceRow } from './store.ts'
 import { lockVpcs, type VpcRow } from '../vpc/store.ts'
 
@@ -19,10 +18,6 @@ export function attachmentHandlers(context: ServiceContext): Pick<Handlers, 'att
   const { db, providers } = context
   return {
     attachToVpc: async ({ params, body: { vpc_id } }) => {
-      const service = await getService(db, params)
-      requireStatus(service, api.attachToVpc.accepts, new Date())
-      const problems = problemsOf(getProvider(providers, service.region_code).service.refusal({ vpc: true }))
-      if (problems.length > 0) throw invalidRequest(problems)
       const address = await db.transaction((tx) => attach(tx, providers, params, vpc_id))
       return { message: `the service moves to ${address}:5432 in VPC ${vpc_id}` }
     },
@@ -36,6 +31,9 @@ export function attachmentHandlers(context: ServiceContext): Pick<Handlers, 'att
 
 async function attach(tx: Sql, providers: Regions, at: At, vpc_id: string): Promise<string> {
   const service = await lockService(tx, at)
+  const provider = getProvider(providers, service.region_code)
+  const problems = problemsOf(provider.service.refusal({ vpc: true }))
+  if (problems.length > 0) throw invalidRequest(problems)
   const [vpc] = number_form.test(vpc_id) ? await lockVpcs(tx, [Number(vpc_id)]) : []
   if (vpc?.project_id !== at.project_id) throw notFound(unknown_vpc)
   if (service.vpc_id !== null) {
@@ -52,7 +50,7 @@ async function attach(tx: Sql, providers: Regions, at: At, vpc_id: string): Prom
       `a replica set of the service is still leaving VPC ${left}; repeat the request in a moment`,
     )
   }
-  const address = await takeAddresses(tx, getProvider(providers, service.region_code), service, vpc)
+  const address = await takeAddresses(tx, provider, service, vpc)
   const event = `attachment to VPC ${vpc.id} at ${address} requested`
   await saveChange(tx, service, { ...vpcChange(service, vpc.id), event })
   return address

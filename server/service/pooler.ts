@@ -1,6 +1,5 @@
 // The connection pooler on and off: verbs that answer when the pooler is on, or off. Its port is taken once and stays, so
 // that a pooler that comes back is where it was.
-import { api } from '#contract/api.ts'
 import { Fault } from '#contract/fault.ts'
 import type { pooler_endpoints } from '#contract/pooler.ts'
 import { invalidRequest } from '#contract/problem.ts'
@@ -9,9 +8,8 @@ import { takeAddress } from '../address.ts'
 import type { Handlers } from '../http/handler.ts'
 import { getProvider, problemsOf } from '../regions.ts'
 import { findVpcOf } from '../vpc/store.ts'
-import { type At, changeService, getService } from './change.ts'
+import { type At, changeService } from './change.ts'
 import type { ServiceContext } from './context.ts'
-import { requireStatus } from './rules.ts'
 import { findService, type ServiceRow } from './store.ts'
 
 export function poolerHandlers(context: ServiceContext): Pick<Handlers, keyof typeof pooler_endpoints> {
@@ -23,12 +21,9 @@ export function poolerHandlers(context: ServiceContext): Pick<Handlers, keyof ty
 
 async function switchPooler(context: ServiceContext, at: At, pooler: boolean): Promise<{ message: string }> {
   const { db, settled } = context
-  const { accepts } = api.enablePooler
   const words = pooler ? 'enabled' : 'disabled'
-  const service = await getService(db, at)
-  requireStatus(service, accepts, new Date())
-  if (pooler) requirePooler(context, service)
   const { service_id, generation } = await changeService(context, at, async (row, tx) => {
+    if (pooler) requirePooler(context, row)
     if (row.pooler === pooler) throw new Fault('CONFLICT', `the pooler is already ${words}`)
     if (pooler) await takePoolerAddress(context, tx, row, row.service_id)
     return poolerChange(row, pooler)
