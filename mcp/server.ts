@@ -18,6 +18,7 @@ import { type Tool, Unconfirmed, type World } from './tool.ts'
 
 export type McpOptions = { world: World; version: string; more_tools?: readonly string[] }
 
+/** Of one connection; over HTTP of one request, which may be a batch of many calls. */
 const calls_at_once_max = 20
 const call_seconds_max = 60
 const asked_name = 'name'

@@ -28,15 +28,19 @@ type Answer = {
 }
 
 async function post(method: string, params: unknown): Promise<{ status: number; answer: Answer }> {
+  const { status, text } = await send({ jsonrpc: '2.0', id: 1, method, params })
+  return { status, answer: JSON.parse(text.replace(/^[^{]*/, '')) as Answer }
+}
+
+async function send(message: unknown): Promise<{ status: number; text: string }> {
   const headers = {
     authorization: `Bearer ${howdah.token}`,
     'content-type': 'application/json',
     accept: 'application/json, text/event-stream',
   }
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+  const body = JSON.stringify(message)
   const response = await fetch(`${howdah.server.public_url}/mcp?write=true`, { method: 'POST', headers, body })
-  const text = await response.text()
-  return { status: response.status, answer: JSON.parse(text.replace(/^[^{]*/, '')) as Answer }
+  return { status: response.status, text: await response.text() }
 }
 
 const texts = [
@@ -127,6 +131,14 @@ test.each<[string, unknown]>([
   expect(status).toBeLessThan(500)
   expect(answer.error?.message ?? answer.result?.content?.[0]?.text).toMatch(/\S/)
   expect(answer.result?.isError ?? answer.error !== undefined).toBe(true)
+})
+
+test('of a batch not more than 20 calls are made at once', async () => {
+  const params = { name: 'list_services', arguments: {} }
+  const calls = Array.from({ length: 25 }, (_, id) => ({ jsonrpc: '2.0', id, method: 'tools/call', params }))
+  const { status, text } = await send(calls)
+  expect([status, text.match(/"id":\d+/g)?.length]).toEqual([200, 25])
+  expect(text.match(/20 calls are under way; wait for their answers/g)).toHaveLength(5)
 })
 
 test('a line on stdin that is no message is answered, and the next one is served', async () => {
