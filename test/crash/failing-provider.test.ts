@@ -104,7 +104,7 @@ test('a request begins the tries anew: it does not wait for the next one', async
 
 test('a service that is long in the making is UNSTABLE only after its tries have failed for ten minutes, until they go on', async () => {
   const body = { name: 'slow', region_code: 'slow', cpu_millis: 'shared' }
-  const { service_id = '' } = (await howdah.call('POST', howdah.services, body)).body
+  const { service_id } = (await howdah.call('POST', howdah.services, body)).body
   const pass = () => nudge(db, 'service', service_id)
   await untilTold(service_id, 'progress: the delay of this region is not over yet')
   await db.query(`update services set created = created - interval '1 hour' where service_id = $1`, [service_id])
