@@ -1,17 +1,25 @@
-// Services that come to their end, and those that have: their rows in short. One statement a function.
+// Services that come to their end, and those that have: their rows in short. One statement a function. What is due is due by the clock of
+// the store, which all servers share.
+import assert from 'node:assert/strict'
 import type { Sql } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 import type { ServiceRow } from './store.ts'
+
+export async function getStoreTime(db: Sql): Promise<Date> {
+  const [row] = await db.query(sql<{ now: Date }>`select now()`)
+  assert(row, 'there is always a time')
+  return row.now
+}
 
 export type ExpiringRow = Pick<ServiceRow, 'service_id' | 'project_id' | 'expires_at' | 'expiry_told_at'>
 
 const rows_max = 1000
 
-/** Those that come to their end next, and before this moment. */
-export async function listExpiring(db: Sql, before: Date): Promise<ExpiringRow[]> {
+/** Those that come to their end within so many seconds. */
+export async function listExpiring(db: Sql, seconds: number): Promise<ExpiringRow[]> {
   return db.query(sql<ExpiringRow>`
     select service_id, project_id, expires_at, expiry_told_at from services
-    where expires_at <= ${before} and deleted_at is null order by expires_at limit ${rows_max}`)
+    where expires_at <= now() + make_interval(secs => ${seconds}) and deleted_at is null order by expires_at limit ${rows_max}`)
 }
 
 export type DeletedRow = Pick<ServiceRow, 'service_id' | 'name' | 'created' | 'region_code' | 'environment'> & {

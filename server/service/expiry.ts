@@ -1,5 +1,6 @@
 // Services that end by themselves. Every server looks every few seconds which have come to their end or are to be warned of it; the row
-// decides, under its lock, so that of several servers one acts, and a server that was down acts when it starts.
+// decides, under its lock and by the clock of the store, so that of several servers one acts, however their own clocks differ, and a server
+// that was down acts when it starts.
 import type { Handlers } from '../http/handler.ts'
 import { Fault } from '#contract/fault.ts'
 import { invalidRequest, type Problem } from '#contract/problem.ts'
@@ -8,7 +9,7 @@ import { type Patrol, startPatrol } from '../patrol.ts'
 import type { Db, Sql } from '../store/db.ts'
 import { changeService, saveChange } from './change.ts'
 import type { ServiceContext } from './context.ts'
-import { type ExpiringRow, listExpiring, listKeptLongEnough } from './endings.ts'
+import { type ExpiringRow, getStoreTime, listExpiring, listKeptLongEnough } from './endings.ts'
 import { expiryStep, first_warning_ms, parseExpiry } from './expiry-rules.ts'
 import { deletionChange, isProtected, purgeChange, unprotectSentence } from './rules.ts'
 import { lockDeletedService, lockServiceOfProject } from './store.ts'
@@ -38,17 +39,18 @@ export function startExpiry({ db, log }: { db: Db; log: Log }): Promise<Patrol> 
     // A failure keeps no other service from its end.
     const attempt = async ({ service_id }: { service_id: string }, work: (tx: Sql) => Promise<void>) =>
       db.transaction(work).catch((error: unknown) => log.warn({ err: error, service_id }, 'an expiry failed'))
-    const now = new Date()
-    const expiring = await listExpiring(db, new Date(now.getTime() + first_warning_ms))
+    const now = await getStoreTime(db)
+    const expiring = await listExpiring(db, first_warning_ms / 1000)
     for (const row of expiring.filter((one) => expiryStep(one, now) !== undefined))
-      await attempt(row, (tx) => act(tx, row, now))
+      await attempt(row, (tx) => act(tx, row))
     for (const row of await listKeptLongEnough(db)) await attempt(row, (tx) => endKeeping(tx, row))
   }, log)
 }
 
-async function act(tx: Sql, { project_id, service_id }: ExpiringRow, now: Date): Promise<void> {
+async function act(tx: Sql, { project_id, service_id }: ExpiringRow): Promise<void> {
   const row = await lockServiceOfProject(tx, project_id, service_id)
   if (row === undefined || row.deleted_at !== null || row.expires_at === null) return
+  const now = await getStoreTime(tx)
   const step = expiryStep(row, now)
   const is_protected = isProtected(row)
   const moment = row.expires_at.toISOString()
@@ -68,6 +70,6 @@ async function act(tx: Sql, { project_id, service_id }: ExpiringRow, now: Date):
 
 async function endKeeping(tx: Sql, { project_id, service_id }: Pick<ExpiringRow, 'project_id' | 'service_id'>) {
   const row = await lockDeletedService(tx, project_id, service_id)
-  if (row === undefined || row.kept_until === null || row.kept_until > new Date()) return
+  if (row === undefined || row.kept_until === null || row.kept_until > (await getStoreTime(tx))) return
   await saveChange(tx, row, { ...purgeChange(row), event: 'it was kept long enough', event_kind: 'expired' })
 }
