@@ -35,8 +35,9 @@ const reread_ms = 1_000
 
 export function openBackups(parts: Parts, opened: AsyncDisposableStack): BackupsKnown {
   const { config, installation, db, providers, log, settled } = parts
+  const files = backupFilesOf(installation.data_dir)
   const drillWith = (fetch?: Fetch) => {
-    const drills = startDrills({ db, regions: providers, log, settled, fetch })
+    const drills = startDrills({ db, regions: providers, log, settled, folder: files.drill, fetch })
     opened.defer(() => drills.close())
   }
   if (config.backup_to === undefined) {
@@ -65,7 +66,6 @@ export function openBackups(parts: Parts, opened: AsyncDisposableStack): Backups
     await backups.close()
   })
   drillWith(newProofFetch(place, config.backup_lag, () => backups.copyNow()))
-  const files = backupFilesOf(installation.data_dir)
   const to_make = `no backup is made before its repository is: howdah admin backup init --backup-to ${config.backup_to.text}`
   return { ...newReader(files.state), warnings: existsSync(files.repository) ? [] : [to_make] }
 }

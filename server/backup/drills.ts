@@ -1,8 +1,10 @@
 // Restore drills: every service that rests is restored once a day, one after the other, and those that were asked for first. What a drill
 // finds is written down with the service; a failure, and the first success after it, are events.
 import assert from 'node:assert/strict'
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { isDiskFull } from '#providers/host/read.ts'
+import { isDiskFull, undefinedIfAbsent } from '#providers/host/read.ts'
 import type { Backup, FetchedService } from '#providers/provider.ts'
 import { insertEvent } from '../event.ts'
 import type { Log } from '../log.ts'
@@ -17,8 +19,8 @@ export type Fetch = (wanted: FetchWanted) => Promise<Fetched | undefined>
 type FetchWanted = { service_id: string; since: Date; signal: AbortSignal; backup: Backup }
 export type Fetched = FetchedService & { remove(): Promise<void> }
 
-/** fetch: absent without a repository. */
-type Parts = { db: Db; regions: Regions; log: Log; settled: Settled; fetch?: Fetch | undefined }
+/** folder: with what is fetched, by the ids of the services. fetch: absent without a repository. */
+type Parts = { db: Db; regions: Regions; log: Log; settled: Settled; folder: string; fetch?: Fetch | undefined }
 
 const poll_ms = 2_000
 /** How long what is at rest has no checksum. */
@@ -57,8 +59,9 @@ export function startDrills(parts: Parts): { close(): Promise<void> } {
 
 type Claimed = { service_id: string; region_code: string; drill_error: string | null; began: string }
 
-async function drillNext({ db, regions, log, fetch }: Parts, signal: AbortSignal): Promise<void> {
+async function drillNext({ db, regions, log, folder, fetch }: Parts, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return
+  await removeLeft(db, folder)
   const drillable = [...regions].flatMap(([region_code, { backup }]) => (backup ? [region_code] : []))
   const claimed = await claim(db, drillable)
   if (claimed === undefined) return
@@ -89,6 +92,16 @@ function resultOfError(error: unknown): Result {
   const message = error instanceof Error ? error.message : String(error)
   // A drill needs the space of the service once more, a restore elsewhere does not.
   return isDiskFull(error) ? { untried: message } : { failed: message }
+}
+
+/** A server that was killed leaves what its drill had fetched, and that service may never be drilled again. */
+async function removeLeft(db: Db, folder: string): Promise<void> {
+  const fetched = (await readdir(folder).catch(undefinedIfAbsent)) ?? []
+  if (fetched.length === 0) return
+  const drilled = await db.query(sql<{ service_id: string }>`
+    select service_id from services where service_id = any (${fetched}) and drill_lease_until > now()`)
+  const left = fetched.filter((name) => !drilled.some(({ service_id }) => service_id === name))
+  for (const name of left) await rm(join(folder, name), { recursive: true, force: true })
 }
 
 async function saveLease(db: Db, service_id: string, seconds: number): Promise<void> {

@@ -26,7 +26,7 @@ export function newProofFetch(place: Place, lag_seconds: number, copyNow: () => 
       if (performance.now() - begun < patience_ms) continue
       throw new Error(`its backup is behind: ${own?.problem ?? state?.problem ?? 'the last run took too long'}`)
     }
-    const folder = join(files.folder, 'drill', service_id)
+    const folder = join(files.drill, service_id)
     const own_restic = resticOf({ ...place, signal })
     const restic: Restic = (args, options) => own_restic(args, { ...options, nice: lowest_nice })
     const remove = () => rm(folder, { recursive: true, force: true })

@@ -21,6 +21,8 @@ export function backupFilesOf(data_dir: string) {
     state: join(folder, 'state.json'),
     /** Names the process that makes the backups. */
     runner: join(folder, 'runner'),
+    /** Services that drills have fetched, by their ids. */
+    drill: join(folder, 'drill'),
     /** restic's own. */
     cache: join(folder, 'cache'),
     /** The metadata store as text. */
