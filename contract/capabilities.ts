@@ -78,6 +78,14 @@ const retention = Type.Object(
       { seconds: integer('For how long a deleted service can be restored; 0: not at all.', 86_400) },
       { description: 'Services that were deleted.' },
     ),
+    events: Type.Object(
+      {
+        seconds: integer('How old an event of a service gets.', 31_536_000),
+        kept: integer('How many of a service are kept, the newest.', 5000),
+        removed_seconds: integer('How old an event gets whose service is removed for good.', 3_024_000),
+      },
+      { description: 'Events of services: the limit that is met first counts.' },
+    ),
     logs: Type.Object(
       {
         seconds: integer('How old an entry gets.', 604_800),

@@ -6,6 +6,7 @@ import { metric_labels, type MetricName, metric_names, metric_series } from '#co
 import { nodes_max } from '#contract/replica-set.ts'
 import type { Provider, Refusal } from '#providers/provider.ts'
 import type { Config } from './config.ts'
+import { event_days_max, events_per_service_max } from './event-retention.ts'
 import type { Handlers } from './http/handler.ts'
 import { tiers } from './metric/tier.ts'
 import { queriesOffered } from './query/routes.ts'
@@ -34,6 +35,11 @@ export function capabilityHandlers({ config, providers }: Parts): Pick<Handlers,
       retention: {
         snapshots: config.snapshots,
         deleted_services: { seconds: config.undelete },
+        events: {
+          seconds: event_days_max.of_services * day_seconds,
+          kept: events_per_service_max,
+          removed_seconds: event_days_max.of_removed * day_seconds,
+        },
         logs: { seconds: config.log_retention.days * day_seconds, bytes: config.log_retention.mb * 1024 ** 2 },
         metrics: tiers.map((tier) => ({ ...tier })),
       },

@@ -152,6 +152,8 @@ test.skipIf(why)(
     const from = ['--restore-from', text, '--backup-to', text, '--backup-lag', '10', '--undelete', '0']
     server = await startHowdah([...from, ...settings(found)], env)
     expect(server.output()).toContain('Restored into')
+    // It may have been revoked since the copy, so the operator is told.
+    expect(server.output()).toContain(`  ${token.split('.')[0]}  `)
 
     const again = newCall(server.url, token)
     const back = await ready(again, shop)

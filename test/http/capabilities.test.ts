@@ -21,7 +21,7 @@ const capabilities = async () => (await howdah.call('GET', '/capabilities')).bod
 
 test('every caller reads the facts of all regions, and none without a credential does', async () => {
   expect((await newCall(howdah.server.api_url, '')('GET', '/capabilities')).status).toBe(401)
-  const { login, regions, limits } = await capabilities()
+  const { login, regions, limits, retention } = await capabilities()
   expect(login).toBe('password')
   expect(regions.map(({ code, is_default }) => ({ code, is_default }))).toEqual([
     { code: 'one', is_default: true },
@@ -30,6 +30,7 @@ test('every caller reads the facts of all regions, and none without a credential
   expect(regions[0]).toMatchObject({ shared: { offered: true }, features: { pooler: { offered: true } } })
   expect(regions[0]?.sizes[0]).toEqual({ cpu_millis: 500, memory_gbs: 2, offered: true })
   expect(limits.services_per_project).toBeGreaterThan(0)
+  expect(retention.events).toEqual({ seconds: 365 * 86_400, kept: 5000, removed_seconds: 35 * 86_400 })
 })
 
 test('a service is made in the region that it names, and in the default one without', async () => {
