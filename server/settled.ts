@@ -65,18 +65,25 @@ export function newSettled(db: Db): Settled {
 
 type Wait<Seen> = { id: string; read: () => Promise<Seen>; isEnough: (seen: Seen) => boolean; at_most_ms: number }
 
-/** Reads at once, at every notice, and when time is up. A read that fails ends the wait. */
+/** Reads at once, at every notice, and when time is up; one read at a time. A read that fails ends the wait. */
 function firstSeen<Seen>(those: Set<Waiting>, { id, read, isEnough, at_most_ms }: Wait<Seen>): Promise<Seen> {
   return new Promise((resolve, reject) => {
-    let given_up = false
+    let [given_up, is_reading, is_told] = [false, false, false]
     const end = (finish: () => void) => {
       clearTimeout(timer)
       those.delete(one)
       finish()
     }
     const poll = () => {
+      is_told = is_reading
+      if (is_reading) return
+      is_reading = true
       read().then(
-        (seen) => void ((given_up || isEnough(seen)) && end(() => resolve(seen))),
+        (seen) => {
+          is_reading = false
+          if (isEnough(seen) || (given_up && !is_told)) end(() => resolve(seen))
+          else if (is_told) poll()
+        },
         (error: unknown) => end(() => reject(error)),
       )
     }

@@ -25,6 +25,7 @@ import { lazily } from './lazily.ts'
 import { listOf } from './list-page.ts'
 import type { Log } from '../log.ts'
 import type { RateLimits } from './rate-limit.ts'
+import { newPlaces } from './places.ts'
 import { newParser } from './request.ts'
 import { newStreams, type Streams, wantsStream } from './stream.ts'
 
@@ -68,6 +69,9 @@ type Parts = {
 
 const url_bytes_max = 8 * 1024
 const receive_timeout_ms = 60_000
+/** Requests that prefer to wait. */
+export const caller_waits_max = 50
+export const project_waits_max = 200
 const request_id_form = /^[\x21-\x7e]{1,128}$/
 const health_paths = new Set(['/healthz', '/readyz'])
 const public_paths = new Set([
@@ -189,6 +193,12 @@ function serveEndpoints(
   admission: Admission,
   streams: Streams,
 ): void {
+  const waits = newPlaces({
+    caller_max: caller_waits_max,
+    project_max: project_waits_max,
+    what: 'requests that wait',
+    advice: 'let one of them end first, or leave out the header Prefer',
+  })
   const handlers: Handlers = { ...others, getCaCertificate: async () => caPem() }
   for (const name of Object.keys(api) as EndpointName[]) {
     const endpoint: Endpoint = api[name]
@@ -209,8 +219,9 @@ function serveEndpoints(
           const readmit = () => admission.readmit(endpoint, request)
           return streams.serve(request, reply, { tail, parsed, readmit })
         }
-        if (parsed.wait_seconds > 0) reply.header('preference-applied', `wait=${parsed.wait_seconds}`)
-        const answer = await handler(parsed)
+        const leave = parsed.wait_seconds > 0 ? waits.take(request) : undefined
+        if (leave !== undefined) reply.header('preference-applied', `wait=${parsed.wait_seconds}`)
+        const answer = await Promise.resolve(handler(parsed)).finally(leave)
         const output = endpoint.pages ? listOf(request, reply, answer) : answer
         request.output = output
         if (endpoint.output_type !== undefined) reply.type(endpoint.output_type)

@@ -12,9 +12,9 @@ import { stream_type } from '#contract/endpoint.ts'
 import { Fault } from '#contract/fault.ts'
 import { invalidRequest, ofRequest } from '#contract/problem.ts'
 import type { Log } from '../log.ts'
-import { keyOf, paramsOf } from './admission.ts'
 import { faultOf } from './errors.ts'
 import type { HandlerRequest, Tail, TailPage } from './handler.ts'
+import { newPlaces } from './places.ts'
 
 export const caller_streams_max = 20
 export const project_streams_max = 100
@@ -52,7 +52,12 @@ export function wantsStream({ method, headers }: FastifyRequest): boolean {
 
 export function newStreams(log: Log, pace = usual_pace): Streams {
   const closing = new AbortController()
-  const places = newPlaces()
+  const places = newPlaces({
+    caller_max: caller_streams_max,
+    project_max: project_streams_max,
+    what: 'open streams',
+    advice: 'end one of them first, or read the list',
+  })
   return {
     serve: async (request, reply, { tail, parsed, readmit }) => {
       const after = resumedId(request)
@@ -169,38 +174,4 @@ function newNews(ended: AbortSignal) {
       told = false
     },
   }
-}
-
-/** How many streams each caller and each project has. */
-function newPlaces() {
-  const taken = new Map<string, number>()
-  const add = (keys: readonly string[], count: 1 | -1) => {
-    for (const key of keys) {
-      const now = (taken.get(key) ?? 0) + count
-      if (now > 0) taken.set(key, now)
-      else taken.delete(key)
-    }
-  }
-  return {
-    /** Returns what gives the place back. */
-    take: (request: FastifyRequest): (() => void) => {
-      const caller = request.caller === undefined ? '' : keyOf(request.caller)
-      const project = `project ${paramsOf(request)['project_id']}`
-      if ((taken.get(caller) ?? 0) >= caller_streams_max) throw tooMany('a caller', caller_streams_max)
-      if ((taken.get(project) ?? 0) >= project_streams_max) throw tooMany('a project', project_streams_max)
-      const keys = [caller, project]
-      add(keys, 1)
-      return () => add(keys, -1)
-    },
-  }
-}
-
-function tooMany(owner: string, most: number): Fault {
-  return new Fault(
-    'RATE_LIMITED',
-    `${owner} has at most ${most} open streams; end one of them first, or read the list`,
-    {
-      retry_after_seconds: 10,
-    },
-  )
 }

@@ -1,6 +1,8 @@
 // One request instead of many: `Prefer: wait` is answered when nothing is under way any more, or when its time is over.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newClient } from '#contract/client.ts'
+import type { FaultBody } from '#contract/fault.ts'
+import { caller_waits_max } from '#server/http/http.ts'
 import type { TestInstallation } from '#test/installation.ts'
 import { until } from '#test/until.ts'
 import { startWithDatabases } from './region.ts'
@@ -109,4 +111,28 @@ test('a server that is stopped keeps no caller waiting', async () => {
   goOn()
   await restarted
   await until(async () => (await see(service_id, 'wait=50')).body.status === 'READY')
+})
+
+test('a caller has so many requests that wait at a time, and others are answered', async () => {
+  const service_id = await requestService()
+  await see(service_id, 'wait=50')
+  const events = `/projects/${howdah.project_id}/events`
+  type Events = { last_cursor: string } & FaultBody
+  const { last_cursor } = (await howdah.call<Events>('GET', events)).body
+  const wait = (prefer: string) =>
+    howdah.call<Events>('GET', `${events}?kinds=requested&after=${last_cursor}`, undefined, { prefer })
+  const leaving = Array.from({ length: caller_waits_max }, () => wait('wait=50'))
+  const refused = await until(async () => {
+    const answer = await wait('wait=1')
+    return answer.status === 429 && answer
+  })
+  expect(refused.body.code).toBe('RATE_LIMITED')
+  expect(refused.body.message).toContain(`a caller has at most ${caller_waits_max} requests that wait`)
+  expect(refused.headers.has('preference-applied')).toBe(false)
+  expect((await howdah.call('GET', events)).status).toBe(200)
+  expect((await howdah.call('GET', at(service_id))).status).toBe(200)
+  await howdah.call('POST', `${at(service_id)}/rename`, { name: 'renamed' })
+  const answered = await Promise.all(leaving)
+  expect(answered.map(({ status }) => status)).toEqual(answered.map(() => 200))
+  expect((await see(service_id, 'wait=50')).body.status).toBe('READY')
 })

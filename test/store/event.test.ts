@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { insertEvent, listEvents } from '#server/event.ts'
 import { eventTails } from '#server/service/events.ts'
-import { newSettled } from '#server/settled.ts'
 import { events_per_service_max, removeOldEvents } from '#server/event-retention.ts'
 import { newId } from '#server/id.ts'
+import { announceSettled, newSettled } from '#server/settled.ts'
 import type { Db } from '#server/store/db.ts'
 import { until } from '#test/until.ts'
 import { openTestDb } from './test-store.ts'
@@ -146,4 +146,26 @@ test('the last event of a service that is removed while its stream reads is told
   expect(entries.map(({ entry }) => entry.message)).toEqual(['the last word'])
   await expect(listServiceEvents.read(request, at)).rejects.toThrow('no service with that id exists')
   settled.close()
+})
+
+test('a request that waits reads once at a time, and once more when it was told of news meanwhile', async () => {
+  const settled = newSettled(db)
+  const id = newId()
+  let [reads, told] = [0, 0]
+  const first = Promise.withResolvers<void>()
+  const read = async () => {
+    reads += 1
+    if (reads === 1) await first.promise
+    return reads
+  }
+  const seen = settled.see(id, read, (count) => count === 2, 3_600_000)
+  const unwatch = settled.watch(id, () => void (told += 1))
+  await until(async () => {
+    await announceSettled(db, id)
+    return told >= 3
+  })
+  expect(reads).toBe(1)
+  first.resolve()
+  expect(await seen).toBe(2)
+  unwatch()
 })
