@@ -1,6 +1,6 @@
 // The frame of every page: rail, top bar, banner of a server that is away, palette, keys, toasts, and the end of a login.
 import { Outlet, useParams, useRouterState } from '@tanstack/react-router'
-import { lazy, Suspense, useEffect, useState } from 'react'
+import { type ComponentType, lazy, Suspense, useEffect, useState } from 'react'
 import { keep } from '../keep.ts'
 import { useFollow } from '../live.ts'
 import { useOfflineSince } from '../polling.ts'
@@ -12,8 +12,6 @@ import { type Panel, useKeys } from './keys.ts'
 import { Rail } from './rail.tsx'
 import { TopBar } from './top-bar.tsx'
 import { noteVisit } from './visited.ts'
-
-const Later = lazy(async () => ({ default: (await import('./later.tsx')).Later }))
 
 const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
 
@@ -29,7 +27,6 @@ export function Frame() {
   useKeys(project_id, setPanel)
   useFollow(project_id)
   const offline = useOfflineSince()
-  const is_later = useIsLater()
   const [ended, setEnded] = useState(false)
   useEffect(() => onLoginEnded(() => setEnded(true)), [])
   useEffect(() => {
@@ -72,23 +69,23 @@ export function Frame() {
         </Suspense>
       )}
       <Toasts />
-      {is_later && (
-        <Suspense>
-          <Later />
-        </Suspense>
-      )}
+      <Later />
     </div>
   )
 }
 
-/** Whether the first page has been on screen for a moment. */
-function useIsLater(): boolean {
-  const [is_later, setIsLater] = useState(false)
+/** Once the first page has been on screen for a moment. When it does not come the page does without it, and a press asks again. */
+function Later() {
+  const [Loaded, setLoaded] = useState<ComponentType>()
   useEffect(() => {
-    const timer = setTimeout(() => setIsLater(true), later_ms)
+    const load = async () => {
+      const later = await import('./later.tsx')
+      setLoaded(() => later.Later)
+    }
+    const timer = setTimeout(() => void load().catch(() => undefined), later_ms)
     return () => clearTimeout(timer)
   }, [])
-  return is_later
+  return Loaded && <Loaded />
 }
 
 function Banner({ since }: { since: number | undefined }) {

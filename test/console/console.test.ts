@@ -29,7 +29,11 @@ afterAll(async () => {
 
 describe('every endpoint', () => endpointTests(() => browser))
 describe('every role', () => roleTests(() => browser))
-describe('the first page', () => firstPageTests(() => browser))
+describe('the first page', () =>
+  firstPageTests(
+    () => browser,
+    () => proxy,
+  ))
 describe('other programs', () => programTests(() => browser))
 describe('what is shown at once', () =>
   shownAtOnceTests(

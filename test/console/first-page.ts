@@ -2,8 +2,9 @@
 import { expect, test } from 'vitest'
 import { until } from '#test/until.ts'
 import { no_browser, type TestBrowser } from './browser.ts'
+import type { Proxy } from './proxy.ts'
 
-export function firstPageTests(started: () => TestBrowser): void {
+export function firstPageTests(started: () => TestBrowser, between: () => Proxy): void {
   test.skipIf(no_browser)(`what the first page needs is asked for once${no_browser}`, async () => {
     const browser = started()
     const { howdah, url } = browser
@@ -48,5 +49,23 @@ export function firstPageTests(started: () => TestBrowser): void {
     await page.keyboard.press('Escape')
     await tip.waitFor({ state: 'detached' })
     expect(wrong).toEqual([])
+  })
+
+  test.skipIf(no_browser)(`what it can do without may fail to come${no_browser}`, async () => {
+    const [browser, proxy] = [started(), between()]
+    const { page, context, open, wrong } = await browser.newUser('viewer')
+    proxy.lacks = /\/assets\/later-/
+    try {
+      const lost = page.waitForResponse((response) => response.url().includes('/assets/later-'))
+      await open(browser.howdah.services)
+      expect((await lost).status()).toBe(404)
+    } finally {
+      proxy.lacks = undefined
+    }
+    await page.getByRole('button', { name: 'Account', exact: true }).click()
+    await page.getByRole('menuitem').first().waitFor()
+    expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Services')
+    expect(wrong).toEqual([])
+    await context.close()
   })
 }

@@ -18,6 +18,8 @@ export type Proxy = {
   version: string | undefined
   /** What wants to change something reaches the server after it. */
   waits: Promise<void> | undefined
+  /** Whose path fits has no answer but 404, as a file of an older build. */
+  lacks: RegExp | undefined
   cut(): void
   close(): Promise<void>
 }
@@ -39,6 +41,7 @@ export async function startProxy(): Promise<Proxy> {
     compressed: 0,
     version: undefined,
     waits: undefined,
+    lacks: undefined,
     cut: () => {
       for (const socket of sockets) socket.destroy()
     },
@@ -54,6 +57,10 @@ const listening = (server: Server) => new Promise<void>((resolve) => server.list
 
 function forward(proxy: Proxy, from: IncomingMessage, back: ServerResponse): void {
   const { method, headers, url = '/' } = from
+  if (proxy.lacks?.test(url) === true) {
+    back.writeHead(404).end()
+    return
+  }
   const on = request(proxy.to + url, { method, headers }, (answer) => {
     const is_stream = answer.headers['content-type']?.startsWith('text/event-stream') === true
     if (is_stream && proxy.compresses !== undefined) {
