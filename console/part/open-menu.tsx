@@ -34,6 +34,12 @@ export function OpenMenu({ button, groups, by_key, onClose }: Props) {
             aria-label={button.current?.ariaLabel ?? button.current?.textContent}
             {...(by_key && { initialFocus: first })}
             finalFocus={button}
+            onKeyDown={({ key }) => {
+              if (key !== 'Tab') return
+              // From there the browser goes on.
+              button.current?.focus()
+              onClose()
+            }}
           >
             {groups.map((acts, index) => (
               <MenuGroup key={acts[0]?.label ?? index} acts={acts} first={index === 0} />

@@ -7,6 +7,7 @@ import { roleTests } from './every-role.ts'
 import { firstPageTests } from './first-page.ts'
 import { liveTests } from './live-changes.ts'
 import { longListTests } from './long-list.ts'
+import { menuTests } from './menus.ts'
 import { type Proxy, startProxy } from './proxy.ts'
 import { programTests } from './registered-program.ts'
 import { shownAtOnceTests } from './shown-at-once.ts'
@@ -34,6 +35,7 @@ describe('the first page', () =>
     () => browser,
     () => proxy,
   ))
+describe('menus and tips', () => menuTests(() => browser))
 describe('other programs', () => programTests(() => browser))
 describe('what is shown at once', () =>
   shownAtOnceTests(

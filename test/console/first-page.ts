@@ -1,6 +1,5 @@
 // The first page: what it needs is asked for once, however early, and what its code leaves for later is there when it is wanted.
 import { expect, test } from 'vitest'
-import { until } from '#test/until.ts'
 import { no_browser, type TestBrowser } from './browser.ts'
 import type { Proxy } from './proxy.ts'
 
@@ -24,31 +23,6 @@ export function firstPageTests(started: () => TestBrowser, between: () => Proxy)
       }
     }
     await context.close()
-  })
-
-  test.skipIf(no_browser)(`menus and tips, by pointer and by keys${no_browser}`, async () => {
-    const browser = started()
-    const { page, open, wrong } = await browser.userAs('owner')
-    const focused = (name: string) => page.evaluate((own) => document.activeElement?.getAttribute(own), name)
-    await open(browser.howdah.services)
-    const account = page.getByRole('button', { name: 'Account', exact: true })
-    const items = page.getByRole('menuitem')
-    await account.click()
-    await items.first().waitFor()
-    await account.click()
-    await items.first().waitFor({ state: 'detached' })
-    await account.press('Enter')
-    await until(async () => (await focused('role')) === 'menuitem')
-    await page.keyboard.press('Escape')
-    await items.first().waitFor({ state: 'detached' })
-    await until(async () => (await focused('aria-label')) === 'Account')
-    const theme = page.getByRole('button', { name: /^Theme/ })
-    await theme.hover()
-    const tip = page.getByRole('tooltip')
-    await tip.getByText((await theme.getAttribute('aria-label')) ?? '').waitFor()
-    await page.keyboard.press('Escape')
-    await tip.waitFor({ state: 'detached' })
-    expect(wrong).toEqual([])
   })
 
   test.skipIf(no_browser)(`what it can do without may fail to come${no_browser}`, async () => {
