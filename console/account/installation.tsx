@@ -5,7 +5,7 @@ import { base_path } from '#contract/api.ts'
 import { bytes, cores, count } from '../part/amount.ts'
 import { Card, Facts, layout, Page } from '../part/layout.tsx'
 import { nothing, Table } from '../part/table.tsx'
-import { lengthOf } from '../part/time.tsx'
+import { lengthOf } from '../part/length.ts'
 import { q } from '../query.ts'
 import css from './installation.module.css'
 

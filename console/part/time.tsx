@@ -1,7 +1,8 @@
-// A moment as people read it, relative, with the exact time of both clocks in its title; and lengths of time. The clock of exact
-// times, local or UTC, is the reader's choice.
+// A moment as people read it, relative, with the exact time of both clocks in its title. The clock of exact times, local or UTC, is the
+// reader's choice.
 import { useSyncExternalStore } from 'react'
 import { kept } from '../keep.ts'
+import { greatestPartOf } from './length.ts'
 
 const tick_ms = 5_000
 const ticks = new Set<() => void>()
@@ -48,12 +49,6 @@ export function Up({ since }: { since: string }) {
   )
 }
 
-const units = [
-  ['d', 86_400_000],
-  ['h', 3_600_000],
-  ['min', 60_000],
-  ['s', 1000],
-] as const
 const present_ms = 10_000
 const far_ms = 90 * 86_400_000
 
@@ -64,28 +59,6 @@ function relativeTo(now: number, at: number): string {
   if (Math.abs(ms) < present_ms) return 'now'
   const length = greatestPartOf(Math.abs(ms))
   return ms < 0 ? `${length} ago` : `in ${length}`
-}
-
-function greatestPartOf(ms: number): string {
-  const [unit, size] = units.find(([, one]) => ms >= one) ?? units[3]
-  return `${Math.trunc(ms / size)} ${unit}`
-}
-
-/** Such as `2 d 3 h`: the two greatest parts. */
-export function lengthOf(ms: number): string {
-  const parts: [string, number][] = [
-    ['d', Math.floor(ms / 86_400_000)],
-    ['h', Math.floor(ms / 3_600_000) % 24],
-    ['min', Math.floor(ms / 60_000) % 60],
-    ['s', Math.floor(ms / 1000) % 60],
-  ]
-  const first = parts.findIndex(([, count]) => count > 0)
-  if (first === -1) return '0 s'
-  return parts
-    .slice(first, first + 2)
-    .filter(([, count]) => count > 0)
-    .map(([unit, count]) => `${count} ${unit}`)
-    .join(' ')
 }
 
 export const isUtc = () => kept('clock') === 'utc'
