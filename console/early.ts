@@ -2,7 +2,7 @@
 // this answer.
 import { base_path } from '#contract/base-path.ts'
 import { kept } from './keep.ts'
-import { sessionFetch } from './session.ts'
+import { answer_ms_max, sessionFetch } from './session.ts'
 
 export const services_per_page = 500
 
@@ -10,7 +10,7 @@ const asked = new Map<RequestInfo | URL, Promise<Response>>()
 
 export function askEarly(path: string): void {
   for (const url of early(path)) {
-    const answer = sessionFetch(url)
+    const answer = sessionFetch(url, { redirect: 'error', signal: AbortSignal.timeout(answer_ms_max) })
     // What takes it is told.
     answer.catch(() => undefined)
     asked.set(url, answer)

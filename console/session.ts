@@ -4,6 +4,8 @@
 export type Session = { access_token: string; expires_at: string; user: { id: string; email: string; name: string } }
 
 const renew_before_ms = 60_000
+/** How long the first answers may take: as long as any other, see contract/client.ts. */
+export const answer_ms_max = 60_000
 const ended_listeners = new Set<() => void>()
 
 let session: Session | undefined
@@ -24,7 +26,11 @@ function askForSession(): Promise<Session | undefined> {
 }
 
 async function ask(): Promise<Session | undefined> {
-  const response = await fetch('/console/session', { method: 'POST', headers: { 'x-howdah-console': '1' } })
+  const response = await fetch('/console/session', {
+    method: 'POST',
+    headers: { 'x-howdah-console': '1' },
+    signal: AbortSignal.timeout(answer_ms_max),
+  })
   if (response.status !== 401 && !response.ok) throw new TypeError(`the server answered ${response.status}`)
   session = response.ok ? ((await response.json()) as Session) : undefined // our own server's answer
   return session

@@ -1,7 +1,10 @@
 // The first page: what it needs is asked for once, however early, and what its code leaves for later is there when it is wanted.
 import { expect, test } from 'vitest'
+import { until } from '#test/until.ts'
 import { no_browser, type TestBrowser } from './browser.ts'
 import type { Proxy } from './proxy.ts'
+
+const shorter = 20
 
 export function firstPageTests(started: () => TestBrowser, between: () => Proxy): void {
   test.skipIf(no_browser)(`what the first page needs is asked for once${no_browser}`, async () => {
@@ -40,6 +43,32 @@ export function firstPageTests(started: () => TestBrowser, between: () => Proxy)
     await page.getByRole('menuitem').first().waitFor()
     expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Services')
     expect(wrong).toEqual([])
+    await context.close()
+  })
+
+  test.skipIf(no_browser)(`what it asks first is given up in the end${no_browser}`, async () => {
+    const [browser, proxy] = [started(), between()]
+    const { howdah, url } = browser
+    const { page, context, requests } = await browser.newUser('viewer')
+    await page.addInitScript((times) => {
+      const limitOf = AbortSignal.timeout.bind(AbortSignal)
+      AbortSignal.timeout = (ms) => limitOf(ms / times)
+    }, shorter)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    try {
+      proxy.waits = { what: /\/services\?limit=/, until: promise }
+      await page.goto(url + howdah.services, { waitUntil: 'commit' })
+      await page.getByRole('heading', { name: 'This page could not be loaded' }).waitFor()
+      // Without a login there is no page; it is loaded anew until there is one.
+      proxy.waits = { what: /^POST \/console\/session/, until: promise }
+      requests.length = 0
+      await page.goto(url + howdah.services, { waitUntil: 'commit' })
+      await until(() => requests.filter(({ url: to }) => to.endsWith('/console/session')).length > 1)
+    } finally {
+      proxy.waits = undefined
+      resolve()
+    }
+    await page.getByRole('heading', { name: 'Services', level: 1 }).waitFor()
     await context.close()
   })
 }

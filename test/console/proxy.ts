@@ -16,8 +16,8 @@ export type Proxy = {
   compressed: number
   /** What the server seems to be. */
   version: string | undefined
-  /** What wants to change something reaches the server after it. */
-  waits: Promise<void> | undefined
+  /** Requests whose method and path fit reach the server after that. */
+  waits: { what: RegExp; until: Promise<void> } | undefined
   /** Whose path fits has no answer but 404, as a file of an older build. */
   lacks: RegExp | undefined
   cut(): void
@@ -83,6 +83,6 @@ function forward(proxy: Proxy, from: IncomingMessage, back: ServerResponse): voi
   })
   on.on('error', () => back.destroy())
   back.on('close', () => on.destroy())
-  if (method === 'POST' && proxy.waits !== undefined) void proxy.waits.then(() => from.pipe(on))
+  if (proxy.waits?.what.test(`${method} ${url}`) === true) void proxy.waits.until.then(() => from.pipe(on))
   else from.pipe(on)
 }

@@ -37,7 +37,7 @@ async function refusedAfter(choice: () => Promise<void>): Promise<void> {
 /** While no change reaches the server. */
 async function unanswered(work: () => Promise<void>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
-  proxy.waits = promise
+  proxy.waits = { what: /^POST /, until: promise }
   try {
     await work()
   } finally {
