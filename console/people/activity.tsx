@@ -19,7 +19,7 @@ type Group = readonly [ProjectEvent, ...ProjectEvent[]]
 export function Activity() {
   const { project_id = '' } = useParams({ strict: false })
   const [{ kind = '', service = '' }, setView] = useView()
-  const { pages, events } = useEventPages({ project_id, service_id: service, kind })
+  const { events, error, onRetry, older } = useEventPages({ project_id, service_id: service, kind })
   const services = useServices(project_id)
   const nameOf = (service_id: string) => services.find((one) => one.service_id === service_id)?.name ?? service_id
   return (
@@ -36,8 +36,8 @@ export function Activity() {
         />
         <KindField kind={kind} onChange={(value) => setView({ kind: value })} />
       </div>
-      <Problem error={pages.error} onRetry={() => void pages.refetch()} />
-      {events === undefined && pages.error === null && <Skeleton lines={8} />}
+      <Problem error={error} onRetry={onRetry} />
+      {events === undefined && error === null && <Skeleton lines={8} />}
       {events?.length === 0 && kind + service !== '' && (
         <Empty title="No event fits" text="Another kind, or another service, may have some." />
       )}
@@ -49,7 +49,7 @@ export function Activity() {
       {events !== undefined && events.length > 0 && (
         <EventTable project_id={project_id} events={events} nameOf={nameOf} />
       )}
-      <OlderEvents pages={pages} />
+      <OlderEvents older={older} />
     </Page>
   )
 }

@@ -10,9 +10,9 @@ import { useService } from './frame.tsx'
 export function Events() {
   const { project_id, service_id } = useService()
   const [{ kind = '', q: text = '' }, setView] = useView()
-  const { pages, events } = useEventPages({ project_id, service_id, kind })
+  const { events, error, onRetry, older } = useEventPages({ project_id, service_id, kind })
   const shown = events?.filter(({ message }) => message.toLowerCase().includes(text.toLowerCase()))
-  const hint = pages.hasNextPage
+  const hint = older.are_there
     ? 'Other words or another kind may, or older events.'
     : 'Other words or another kind may.'
   return (
@@ -21,7 +21,7 @@ export function Events() {
         <TextField label="Words" type="search" value={text} onChange={(value) => setView({ q: value })} />
         <KindField kind={kind} onChange={(value) => setView({ kind: value })} />
       </div>
-      <Problem error={pages.error} onRetry={() => void pages.refetch()} />
+      <Problem error={error} onRetry={onRetry} />
       {shown === undefined && <Skeleton lines={8} />}
       {shown?.length === 0 && <Empty title="No event fits" text={hint} />}
       {shown !== undefined && shown.length > 0 && (
@@ -29,7 +29,7 @@ export function Events() {
           <EventList events={shown} />
         </Card>
       )}
-      <OlderEvents pages={pages} />
+      <OlderEvents older={older} />
     </div>
   )
 }

@@ -42,7 +42,11 @@ describe('what is shown at once', () =>
     () => browser,
     () => proxy,
   ))
-describe('a long list', () => longListTests(() => browser))
+describe('a long list', () =>
+  longListTests(
+    () => browser,
+    () => proxy,
+  ))
 describe('what others change', () =>
   liveTests(
     () => browser,
