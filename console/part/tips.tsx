@@ -11,7 +11,15 @@ type Tip = { beside: HTMLElement; text: string }
 
 export function Tips() {
   const [tip, setTip] = useState<Tip>()
-  useEffect(() => watch(setTip), [])
+  const beside = tip?.beside
+  useEffect(() => watch((next) => setTip(next && tipOf(next))), [])
+  useEffect(() => {
+    if (beside === undefined) return undefined
+    // It may get other words meanwhile, or go.
+    const changes = new MutationObserver(() => setTip(tipOf(beside)))
+    changes.observe(document.body, { subtree: true, childList: true, attributeFilter: ['data-tip'] })
+    return () => changes.disconnect()
+  }, [beside])
   if (tip === undefined) return null
   return (
     <Tooltip.Root open>
@@ -26,14 +34,18 @@ export function Tips() {
   )
 }
 
+function tipOf(beside: HTMLElement): Tip | undefined {
+  const text = beside.isConnected ? beside.dataset['tip'] : undefined
+  return text ? { beside, text } : undefined
+}
+
 /** Returns how to stop. */
-function watch(show: (tip: Tip | undefined) => void): () => void {
+function watch(show: (beside: HTMLElement | undefined) => void): () => void {
   const end = new AbortController()
   let due: ReturnType<typeof setTimeout> | undefined
   const showIn = (ms: number, beside?: HTMLElement) => {
     clearTimeout(due)
-    const text = beside?.dataset['tip']
-    due = setTimeout(() => show(beside && text ? { beside, text } : undefined), ms)
+    due = setTimeout(() => show(beside), ms)
   }
   const listen = (name: keyof DocumentEventMap, listener: (target: Element, event: Event) => void) =>
     document.addEventListener(name, (event) => event.target instanceof Element && listener(event.target, event), {
@@ -52,8 +64,9 @@ function watch(show: (tip: Tip | undefined) => void): () => void {
   listen('focusin', (target) => {
     if (target instanceof HTMLElement && target.matches('[data-tip]:focus-visible')) showIn(0, target)
   })
-  for (const name of ['focusout', 'pointerdown'] as const) listen(name, () => showIn(0))
-  listen('keydown', (_target, event) => event instanceof KeyboardEvent && event.key === 'Escape' && showIn(0))
+  // Out of the window there is nothing over which it would be.
+  listen('pointerout', (_target, event) => event instanceof PointerEvent && event.relatedTarget === null && showIn(0))
+  for (const name of ['focusout', 'pointerdown', 'keydown'] as const) listen(name, () => showIn(0))
   return () => {
     clearTimeout(due)
     end.abort()
