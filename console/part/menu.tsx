@@ -1,6 +1,6 @@
 // A menu of acts behind a button. An act that is not possible is there all the same, and says why. The code of what opens comes later
 // than the page: the button itself needs none of it.
-import { cloneElement, type ComponentProps, lazy, type ReactElement, Suspense, useRef, useState } from 'react'
+import { cloneElement, type ComponentProps, lazy, type ReactElement, Suspense, useId, useRef, useState } from 'react'
 
 export type Act = {
   label: string
@@ -16,24 +16,30 @@ const OpenMenu = lazy(async () => ({ default: (await import('./open-menu.tsx')).
 /** Groups of acts, with a line between them. */
 export function Menu({ trigger, groups }: MenuProps) {
   const button = useRef<HTMLButtonElement>(null)
-  const [opened, setOpened] = useState<'by pointer' | 'by key'>()
+  const id = useId()
+  const [opened, setOpened] = useState<'by pointer' | 'first' | 'last'>()
   return (
     <>
       {cloneElement(trigger, {
         ref: button,
         'aria-haspopup': 'menu',
         'aria-expanded': opened !== undefined,
+        'aria-controls': opened && id,
         // A key presses without a pointer: zero times.
-        onClick: ({ detail }) => setOpened(opened === undefined ? (detail === 0 ? 'by key' : 'by pointer') : undefined),
+        onClick: ({ detail }) => setOpened(opened === undefined ? (detail === 0 ? 'first' : 'by pointer') : undefined),
         onKeyDown: (event) => {
-          if (event.key !== 'ArrowDown') return
+          if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return
           event.preventDefault()
-          setOpened('by key')
+          setOpened(event.key === 'ArrowDown' ? 'first' : 'last')
         },
       })}
       {opened !== undefined && (
         <Suspense>
-          <OpenMenu {...{ button, groups }} by_key={opened === 'by key'} onClose={() => setOpened(undefined)} />
+          <OpenMenu
+            {...{ button, groups, id }}
+            focus={opened === 'by pointer' ? undefined : opened}
+            onClose={() => setOpened(undefined)}
+          />
         </Suspense>
       )}
     </>

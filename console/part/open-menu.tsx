@@ -7,14 +7,16 @@ import css from './menu.module.css'
 type Props = {
   button: RefObject<HTMLButtonElement | null>
   groups: readonly (readonly Act[])[]
-  /** Then the first act has the focus. */
-  by_key: boolean
+  id: string
+  /** The act that has the focus. */
+  focus: 'first' | 'last' | undefined
   onClose: () => void
 }
 
-export function OpenMenu({ button, groups, by_key, onClose }: Props) {
+export function OpenMenu({ button, groups, id, focus, onClose }: Props) {
   const popup = useRef<HTMLDivElement>(null)
-  const first = () => popup.current?.querySelector<HTMLElement>('[role=menuitem]') ?? true
+  const focused = () =>
+    [...(popup.current?.querySelectorAll<HTMLElement>('[role=menuitem]') ?? [])].at(focus === 'last' ? -1 : 0) ?? true
   return (
     <Base.Root
       open
@@ -30,9 +32,10 @@ export function OpenMenu({ button, groups, by_key, onClose }: Props) {
         <Base.Positioner anchor={button} sideOffset={4} align="end" className={css['layer']}>
           <Base.Popup
             ref={popup}
+            id={id}
             className={css['popup']}
             aria-label={button.current?.ariaLabel ?? button.current?.textContent}
-            {...(by_key && { initialFocus: first })}
+            {...(focus !== undefined && { initialFocus: focused })}
             finalFocus={button}
             onKeyDown={({ key }) => {
               if (key !== 'Tab') return

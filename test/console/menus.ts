@@ -16,11 +16,13 @@ export function menuTests(started: () => TestBrowser): void {
     const isFocused = async (one: Locator) => hasFocus(await one.evaluateHandle((element) => element))
     await account.click()
     await items.first().waitFor()
+    expect(await account.getAttribute('aria-controls')).toBe(await page.getByRole('menu').getAttribute('id'))
     await account.click()
     await closed()
     for (const [key, item] of [
       ['Enter', items.first()],
       ['ArrowDown', items.first()],
+      ['ArrowUp', items.last()],
     ] as const) {
       await account.press(key)
       await isFocused(item)
