@@ -199,7 +199,9 @@ async function watchTasks(devtools: CDPSession): Promise<() => Promise<number>> 
     const [most = []] = Object.values(called).toSorted((one, other) => (other?.length ?? 0) - (one?.length ?? 0))
     const isOfPage = ({ pid, tid }: TraceEvent) => pid === most[0]?.pid && tid === most[0].tid
     const tasks = events.filter((event) => event.name.endsWith('RunTask') && isOfPage(event))
-    return Math.max(...tasks.map(({ tdur = 0 }) => tdur)) / 1000
+    const times = tasks.flatMap(({ tdur }) => tdur ?? [])
+    if (times.length === 0) throw new Error('the trace has no task with its processor time')
+    return Math.max(...times) / 1000
   }
 }
 
