@@ -10,18 +10,26 @@ export function firstPageTests(started: () => TestBrowser, between: () => Proxy)
   test.skipIf(no_browser)(`what the first page needs is asked for once${no_browser}`, async () => {
     const browser = started()
     const { howdah, url } = browser
+    const { service_id } = await howdah.createService({ name: 'early' })
     const { page, context, requests } = await browser.newUser('viewer')
-    for (const path of [howdah.services, '/']) {
+    const of_list = [howdah.services, `${howdah.services}?limit=500`, 'Services'] as const
+    const of_service = `${howdah.services}/${service_id}`
+    for (const [path, asks, title] of [
+      of_list,
+      ['/', ...of_list.slice(1)],
+      [of_service, of_service, 'early'],
+      [`${of_service}/connect`, of_service, 'early'],
+    ] as const) {
       await page.goto('about:blank')
       requests.length = 0
       await page.goto(url + path, { waitUntil: 'commit' })
-      await page.getByRole('heading', { name: 'Services', level: 1 }).waitFor()
+      await page.getByRole('heading', { name: title, level: 1 }).waitFor()
       const all = requests.map(({ method, url: to }) => `${method} ${to.slice(url.length)}`)
       // From then on changes are followed, and asked for again.
       const followed = all.findIndex((one) => one.includes('/events'))
       const asked = followed === -1 ? all : all.slice(0, followed)
       const api = '/public/api/v1'
-      for (const one of ['POST /console/session', `GET ${api}/projects`, `GET ${api}${howdah.services}?limit=500`]) {
+      for (const one of ['POST /console/session', `GET ${api}/projects`, `GET ${api}${asks}`]) {
         expect(asked.filter((other) => other === one)).toEqual([one])
       }
     }
