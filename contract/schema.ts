@@ -95,7 +95,10 @@ export const ConnectionPooler = Type.Object(
       integer('How many clients it takes at once, in both databases together; absent for a read replica set.', 3843),
     ),
     pool_size: Type.Optional(
-      integer('How many sessions of PostgreSQL they share; absent for a read replica set.', 183),
+      integer(
+        'How many sessions of PostgreSQL each role has through it at most, in both databases together; absent for a read replica set.',
+        183,
+      ),
     ),
   },
   { $id: 'ConnectionPooler', description: 'Database `tsdb` pools by session, `tsdb_transaction` by transaction.' },

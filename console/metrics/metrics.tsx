@@ -200,7 +200,7 @@ function useNear(limits: readonly number[], top: number): readonly number[] {
   return useMemo(() => (near === '' ? [] : near.split(',').map(Number)), [near])
 }
 
-/** Of connections there is a second one: of those that come from the pooler. */
+/** Of connections there is a second one: of those that one role has through the pooler. */
 function limitsOf({ resources, connection_pooler }: Service, name: MetricName): readonly number[] {
   const { cpu_millis, memory_gbs, disk_gbs, max_connections } = resources[0]?.spec ?? {}
   const gib = 2 ** 30
@@ -215,7 +215,9 @@ function limitsOf({ resources, connection_pooler }: Service, name: MetricName): 
 
 function limitsInWords([all, pooled]: readonly string[]): string {
   if (all === undefined) return ''
-  return pooled === undefined ? ` At most ${all}.` : ` At most ${all}, of these ${pooled} from the pooler.`
+  return pooled === undefined
+    ? ` At most ${all}.`
+    : ` At most ${all}; through the pooler at most ${pooled} of each role.`
 }
 
 function maxOf(lines: readonly Line[]): number {

@@ -122,7 +122,10 @@ function Pooler({ service }: { service: Service }) {
           facts={[
             ['Address', <code key="at">{`${pooler.endpoint.host}:${pooler.endpoint.port}`}</code>],
             ['Clients', pooler.max_client_connections && `at most ${pooler.max_client_connections} at once`],
-            ['Sessions', pooler.pool_size && `at most ${pooler.pool_size} of PostgreSQL, which the clients share`],
+            [
+              'Sessions',
+              pooler.pool_size && `at most ${pooler.pool_size} of PostgreSQL for each role, which its clients share`,
+            ],
           ]}
         />
       )}
