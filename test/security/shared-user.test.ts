@@ -85,7 +85,7 @@ test.skipIf(why_no_user)(
       service_ports: newServicePorts(),
       prefix: as_ordinary_user,
     })
-    onTestFinished(async () => void (await server.end()))
+    onTestFinished(() => server.end())
     const call = server.callWith(server.first_token ?? '')
     const services = `/projects/${server.project_id}/services`
     const { service_id } = (await call('POST', services, { name: 'shop', cpu_millis: 'shared' })).body

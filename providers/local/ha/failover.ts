@@ -10,7 +10,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { ObservedEvent, WantedService } from '../../provider.ts'
 import { ensureNodeHome } from '../postgres/data-directory.ts'
 import { ensureRemoved, type Effect } from '../host/effect.ts'
-import { readIfThere } from '../../host/read.ts'
+import { isDiskFull, readIfThere } from '../../host/read.ts'
 import { ensureFenced } from './fence.ts'
 import { findLock } from '../host/lock.ts'
 import { isStopped } from '../../host/daemon.ts'
@@ -28,7 +28,7 @@ import { ensureRelayStopped, ensureRelayRemoved } from './relay.ts'
 import { canPromoteInPlace, installationAt } from './in-place.ts'
 import { standbySpecOf } from './standby-spec.ts'
 import { ensureReplicaStopped, listensAsPrimary, rejoinJobOf, saveTimeline } from './promotion.ts'
-import { electionOf, lsnText, type Election, type Position, type ObservedNode } from './quorum.ts'
+import { electionOf, lsnText, type Election, type Position, type ObservedNode, type SyncList } from './quorum.ts'
 import { findPostmaster } from '../postgres/process.ts'
 import { ensureStandbyRunning } from './standby.ts'
 import { isStandby } from './standby-data.ts'
@@ -166,7 +166,7 @@ async function prepareInPlace(
   const node = nodeAt(base, number, 'relayed')
   const lost = nodeAt(base, primary.node, 'standby')
   if (!(await canPromoteInPlace(host, node, await listOthers(base, number), position, wanted))) return false
-  return !lost_is_there || (await ensureTailOffered(host.effect, lost, node, position))
+  return !lost_is_there || (await withoutIfFull(base, true, () => ensureTailOffered(host.effect, lost, node, position)))
 }
 
 async function prepareAtEndpoint(
@@ -180,9 +180,28 @@ async function prepareAtEndpoint(
   // From here on it does nothing until it is started as the primary.
   await ensureReplicaStopped(host.effect, node)
   await ensureTailTaken(host.effect, node, 'lost')
-  const timeline = lost_is_there ? await ensureTail(host.effect, lost, node, position) : position.timeline
+  const takeTail = () => ensureTail(host.effect, lost, node, position)
+  const timeline = lost_is_there ? await withoutIfFull(base, position.timeline, takeTail) : position.timeline
   await saveTimeline(host.effect, node, await listOthers(base, number), timeline)
 }
+
+/**
+ * A full disk may have no space for what the lost primary had not sent. Where commits waited for replicas none of that was
+ * acknowledged, and the replica takes over without it; elsewhere the service waits for space.
+ */
+async function withoutIfFull<T>(base: Node, without: T, take: () => Promise<T>): Promise<T> {
+  try {
+    return await take()
+  } catch (error) {
+    if (!isDiskFull(error) || !haveWaited(await readLists(base))) throw error
+    return without
+  }
+}
+
+const readLists = async ({ synchronous }: Node) => parseLists((await readIfThere(synchronous)) ?? '')
+
+/** Whichever of the lists is in force, a replica that is elected by them has every commit that was acknowledged. */
+const haveWaited = (lists: readonly SyncList[]) => lists.length > 0 && lists.every(({ sync_count }) => sync_count > 0)
 
 /** All nodes with data but this one. */
 async function listOthers(base: Node, number: number): Promise<Node[]> {
@@ -191,7 +210,7 @@ async function listOthers(base: Node, number: number): Promise<Node[]> {
 
 /** Whether fewer of the others run than commits wait for. */
 async function isWaitedFor(base: Node, next: Node, lost: Node): Promise<boolean> {
-  const { members = [], sync_count = 0 } = parseLists((await readIfThere(base.synchronous)) ?? '').at(-1) ?? {}
+  const { members = [], sync_count = 0 } = (await readLists(base)).at(-1) ?? {}
   const others = members.filter((number) => number !== next.number && number !== lost.number)
   const running = await Promise.all(others.map((number) => isRunning(nodeAt(base, number, 'standby'))))
   return running.filter(Boolean).length < sync_count
@@ -200,12 +219,11 @@ async function isWaitedFor(base: Node, next: Node, lost: Node): Promise<boolean>
 async function elect({ host, base, wanted, primary, standbys }: Switch, trouble: Trouble): Promise<Election> {
   const nodes = standbys.map((number) => nodeAt(base, number, 'standby'))
   const running = await Promise.all(nodes.map(isRunning))
-  const lists = parseLists((await readIfThere(base.synchronous)) ?? '')
+  const lists = await readLists(base)
   if (!running.includes(true)) {
     // All were stopped at once, as by a reboot: the primary itself serves again soonest.
     if (trouble.may_start) return { wait: 'none of its replicas runs' }
-    const has_waited = lists.length > 0 && lists.every(({ sync_count }) => sync_count > 0)
-    if (trouble.data_is_there && !has_waited) {
+    if (trouble.data_is_there && !haveWaited(lists)) {
       return { wait: 'none of its replicas runs, and they may lack commits, which did not wait for them' }
     }
   }

@@ -56,7 +56,12 @@ export async function ensureTailOffered(
   await ensureFolder(effect, 'WAL of the lost primary', aside, 0o700, elected.owner)
   await effect('WAL of the lost primary: lay aside')
   const [own, others] = [elected, lost].map(({ data }) => join(data, 'pg_wal'))
-  await run(elected, aside, endOf(tail), [own, others, tail.begun.length, ...tail.begun, ...tail.others].map(String))
+  const words = [own, others, tail.begun.length, ...tail.begun, ...tail.others].map(String)
+  await run(elected, aside, endOf(tail), words).catch(async (error: unknown) => {
+    // A full disk gets its space back.
+    await ensureRemoved(effect, 'WAL of the lost primary', aside)
+    throw error
+  })
   await effect('WAL of the lost primary: offer')
   await rename(aside, elected.tail)
   return await hasReadTail(effect, elected)
@@ -135,10 +140,15 @@ function endOf({ offset }: Tail): string {
 const fromOffset = (offset: bigint) =>
   `bs=1M iflag=skip_bytes oflag=seek_bytes conv=notrunc status=none skip=${offset} seek=${offset}`
 
-const whole_files = 'for f; do cp --reflink=auto "$0/$f" "$f.tail" && mv -f "$f.tail" "$f" || exit 1; done'
+const whole_files =
+  'for f; do cp --reflink=auto "$0/$f" "$f.tail" && mv -f "$f.tail" "$f" || { rm -f "$f.tail"; exit 1; }; done'
 
 async function run({ owner }: Node, cwd: string, script: string, words: readonly string[]): Promise<void> {
   if (words.length < 2) return
   const env = { PATH: '/usr/bin:/bin' }
-  await promisify(execFile)('/bin/sh', ['-c', script, ...words], { cwd, env, timeout: copy_timeout_ms, ...owner })
+  const options = { cwd, env, timeout: copy_timeout_ms, ...owner }
+  await promisify(execFile)('/bin/sh', ['-c', script, ...words], options).catch((error: unknown) => {
+    const is_full = error instanceof Error && /No space left on device|Disk quota exceeded/.test(error.message)
+    throw is_full ? Object.assign(error, { code: 'ENOSPC' }) : error
+  })
 }
