@@ -13,7 +13,7 @@ const poll_every_ms = 3
 
 /** output: the file of its stdout and stderr, opened with these flags. It changes to its user before the program begins. */
 export async function spawnDaemon(
-  { command, uid, gid }: { command: readonly string[]; uid?: number; gid?: number },
+  { command, uid, gid, env }: { command: readonly string[]; uid?: number; gid?: number; env?: Record<string, string> },
   output: { path: string; flags: 'a' | 'wx' },
 ): Promise<ChildProcess> {
   const [program = '', ...args] = command
@@ -21,7 +21,7 @@ export async function spawnDaemon(
   try {
     return spawn(program, args, {
       cwd: '/',
-      env: system_env,
+      env: { ...system_env, ...env },
       detached: true,
       stdio: ['ignore', file.fd, file.fd],
       ...(uid === undefined ? {} : { uid }),

@@ -33,6 +33,13 @@ test('a postmaster that is killed is noticed and started again, and committed ro
   const busy = await loginTo(provider, wanted)
   const computing = busy.query('select count(*) from generate_series(1, 1e10)').catch(() => 'ended')
   const pid = await postmasterPid(world, wanted)
+  // Of its processes the kernel kills any other first, when there is no memory.
+  const adjusted = async (one: number | string) => Number(await readFile(`/proc/${one}/oom_score_adj`, 'utf8'))
+  const least = async () => {
+    const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).split(' ').filter(Boolean)
+    return Math.min(...(await Promise.all(children.map((child) => adjusted(child).catch(() => Infinity)))))
+  }
+  await until(async () => (await least()) > (await adjusted(pid)), { what: 'all are likelier victims' })
   process.kill(pid, 'SIGKILL')
   await until(() => noticed.includes(wanted.service_id), { what: 'the death is noticed' })
   const observed = await settle(provider, wanted)

@@ -11,6 +11,7 @@ import { listNames, Planted, readText } from '../host/tenant-files.ts'
 import type { Limits } from '../host/limits.ts'
 import { ensureSince } from '../host/since.ts'
 import { findRunning, endsWithin, isPostmaster, pid_file, signalPostmaster } from '../../host/postmaster.ts'
+import { outOfMemoryEnv } from './out-of-memory.ts'
 import { startFailure } from './start-log.ts'
 
 /** The hashes are of what it was started with: settings that need a restart, and files that it can read again. */
@@ -143,7 +144,7 @@ async function spawnPostmaster(
   const postgres = [join(bin, 'postgres'), '-D', node.data, ...settings]
   const wrapped = entering(network_prefix, limits.wrap(groupOf(node), postgres, node.owner))
   await rm(node.start_log, { force: true })
-  return await spawnDaemon(wrapped, { path: node.start_log, flags: 'wx' })
+  return await spawnDaemon({ ...wrapped, env: outOfMemoryEnv() }, { path: node.start_log, flags: 'wx' })
 }
 
 async function sendSignal(effect: Effect, node: Node, pid: number, signal: NodeJS.Signals): Promise<void> {
