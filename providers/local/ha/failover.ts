@@ -110,7 +110,8 @@ async function staysDown(effect: Effect, node: Node): Promise<boolean> {
   return (await ensureSince(effect, 'sign of being down', downOf(node), String(node.number))) > down_patience_ms
 }
 
-const downOf = ({ home }: Node) => join(home, 'primary-down')
+/** Since when passes have found the primary down. */
+export const downOf = ({ home }: Node) => join(home, 'primary-down')
 
 async function replace(change: Switch, trouble: Trouble): Promise<ObservedPrimary> {
   const { host, base, primary } = change

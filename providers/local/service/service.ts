@@ -4,8 +4,9 @@
 import type { ObservedEvent, ObservedService, WantedService } from '../../provider.ts'
 import { ensureDataDirectory, ensureDataRemoved, ensureHome, isLost } from '../postgres/data-directory.ts'
 import { isDiskFull, statIfThere } from '../../host/read.ts'
-import { ensurePrimary, type ObservedPrimary } from '../ha/failover.ts'
+import { downOf, ensurePrimary, type ObservedPrimary } from '../ha/failover.ts'
 import { ensureForked, findSource } from '../snapshot/fork.ts'
+import { ensureRemoved } from '../host/effect.ts'
 import { findLock } from '../host/lock.ts'
 import type { PostgresInstallation } from '../postgres/installation.ts'
 import { listeningAt, noSpaceSentence, nodeOf, type Node } from '../host/layout.ts'
@@ -182,6 +183,7 @@ async function ensureOff(host: ServiceHost, node: Node): Promise<Observed> {
   host.archive_watch.forget(node.service_id)
   host.disk_space_watch.forget(node.service_id)
   host.quota_watch.forget(node.service_id)
+  await ensureRemoved(host.effect, 'sign of being down', downOf(node))
   await ensurePoolerRemoved(host, node)
   const waiting_for = await ensureNodesStopped(host, node, 'service')
   if (waiting_for !== undefined) return progress('not_serving', waiting_for)
