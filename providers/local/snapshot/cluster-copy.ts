@@ -2,9 +2,11 @@
 // its backup mode, of a stopped or crashed one by its files. One mechanism for snapshots and forks.
 // 1. A copy of a running server without its backup_label would usually start, and sometimes be silently wrong: the
 //    label is written before any other process can see the copy.
+//    Data that was itself copied so, and has not been started since, has a label of its own, which comes along.
 // 2. The WAL from the first checkpoint to the end of the copy is in it, so it needs nothing else.
 // 3. Nothing of the source's own role comes along: no slots, no signals, no settings made by ALTER SYSTEM.
 import { chownSync, mkdirSync, writeFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { copyControl, readControl } from '../postgres/control-file.ts'
@@ -13,6 +15,8 @@ import { chownTree } from '../host/tree.ts'
 import type { Effect } from '../host/effect.ts'
 import type { Owner } from '../../host/user-map.ts'
 import type { Node } from '../host/layout.ts'
+import { readText } from '../host/tenant-files.ts'
+import { statIfThere } from '../../host/read.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { copySegment, copyWalFile, findWal, listWal, type Wal } from '../wal/wal-copy.ts'
 import { firstGap, onPath } from '../wal/timeline.ts'
@@ -29,6 +33,7 @@ export type ClusterCopy = {
   commit?: { ms: number; wal_file: string }
 }
 
+const label_name = 'backup_label'
 /** A checkpoint of a busy server with much memory takes a while. */
 const statement_timeout_ms = 600_000
 
@@ -69,10 +74,10 @@ export async function copyRunning(
     )
     const [from, { rows }] = await Promise.all([findWal(node), stopping])
     const [stop] = rows
-    const start_wal_file = /^START WAL LOCATION: \S+ \(file ([0-9A-F]{24})\)/.exec(stop?.label ?? '')?.[1]
-    if (stop === undefined || start_wal_file === undefined) throw new Error('the end of the backup has no label')
+    if (stop === undefined) throw new Error('the end of the backup has no label')
+    const start_wal_file = startWalFileOf(stop.label)
     const wal_bytes = await copyWal(effect, from, to, { first: start_wal_file, last: stop.last, signal: either })
-    writeFileSync(join(to, 'backup_label'), stop.label, { mode: 0o600 })
+    await addLabel(to, stop.label, owner)
     if (owner) await giveAdded(to, owner)
     return {
       taken_at: new Date(stop.ms),
@@ -87,7 +92,19 @@ export async function copyRunning(
 /** Files that were added to the copy. Its root is still ours, so no other user can have changed it. */
 async function giveAdded(to: string, owner: Owner): Promise<void> {
   await chownTree(join(to, 'pg_wal'), owner)
-  for (const name of ['backup_label', 'global/pg_control']) chownSync(join(to, name), owner.uid, owner.gid)
+  chownSync(join(to, 'global/pg_control'), owner.uid, owner.gid)
+}
+
+async function addLabel(to: string, label: string, owner: Owner | undefined): Promise<void> {
+  const path = join(to, label_name)
+  await writeFile(path, label, { mode: 0o600 })
+  if (owner) chownSync(path, owner.uid, owner.gid)
+}
+
+function startWalFileOf(label: string): string {
+  const name = /^START WAL LOCATION: \S+ \(file ([0-9A-F]{24})\)/.exec(label)?.[1]
+  if (name === undefined) throw new Error('the label of the backup does not say where its WAL begins')
+  return name
 }
 
 /** No server may start on it meanwhile. After a crash the copy recovers as the service itself would. */
@@ -98,17 +115,22 @@ export async function copyStopped(
   signal: AbortSignal,
   { owner }: Pick<CopySpec, 'owner'> = {},
 ): Promise<ClusterCopy> {
+  // With its WAL it is not yet what it is to be.
+  if (await statIfThere(node.replay)) throw new Error('its data has not reached its moment yet')
   const control = await readControl(node.data)
+  const label = readText(node.data, label_name)
   const segments = await listSegments(pgWalOf(node.data))
   const segment_bytes = segments[0]?.bytes
   if (segment_bytes === undefined) throw new Error(`there is no WAL in ${node.data}`)
-  const start_wal_file = segmentNameOf(control.timeline, control.redo, segment_bytes)
+  const start_wal_file =
+    label === undefined ? segmentNameOf(control.timeline, control.redo, segment_bytes) : startWalFileOf(label)
   await effect('copy: files')
   // No server runs there, but the service's user wrote the files: as wary as with a running server.
   const wary = { of_tenant: 'in its reach', tolerate_missing: true, keep_reserve: true, signal } as const
   const bytes = await copyTree(node.data, to, { ...wary, skip: isLeftOut, ...(owner && { owner }) })
   const wal_bytes = await copyWal(effect, await findWal(node), to, { first: start_wal_file, signal })
   if (owner) await chownTree(join(to, 'pg_wal'), owner)
+  if (label !== undefined) await addLabel(to, label, owner)
   return { taken_at: new Date(), start_wal_file, size_bytes: bytes + wal_bytes }
 }
 
