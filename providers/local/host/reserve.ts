@@ -20,26 +20,32 @@ const again_ms = 60_000
 export function openReserve(folder: string): Reserve {
   const path = join(folder, 'reserve')
   const unfinished = `${path}.new`
-  let held = (statSync(path, { throwIfNoEntry: false })?.blocks ?? 0) * 512
   let busy_until = 0
   const make = async () => {
     // Blocks, not zeros: zeros can be compressed to nothing.
     await promisify(execFile)('fallocate', ['--length', String(reserve_bytes), unfinished], { env: system_env })
     renameSync(unfinished, path)
-    held = reserve_bytes
   }
   return {
-    heldBytes: () => held,
+    heldBytes: () => heldBytes(path),
     take() {
-      if (held > 0 || performance.now() < busy_until) return
+      if (heldBytes(path) > 0 || performance.now() < busy_until) return
       busy_until = performance.now() + again_ms
       void make().catch(() => rmSync(unfinished, { force: true }))
     },
     release() {
-      if (held === 0) return
+      if (heldBytes(path) === 0) return
       rmSync(path, { force: true })
-      held = 0
       busy_until = 0
     },
+  }
+}
+
+/** Read each time: another server on this disk may have taken it, or released it. A disk that cannot be read holds none. */
+function heldBytes(path: string): number {
+  try {
+    return (statSync(path, { throwIfNoEntry: false })?.blocks ?? 0) * 512
+  } catch {
+    return 0
   }
 }
