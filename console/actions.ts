@@ -1,6 +1,6 @@
 // The acts that the page on screen offers, for the palette: pages register theirs while they are shown.
 import { useEffect, useSyncExternalStore } from 'react'
-import type { Act } from './part/menu.tsx'
+import type { Act } from './part/act.ts'
 
 const registered = new Map<symbol, readonly Act[]>()
 const listeners = new Set<() => void>()

@@ -1,13 +1,7 @@
 // A menu of acts behind a button. An act that is not possible is there all the same, and says why. The code of what opens comes later
 // than the page: the button itself needs none of it.
 import { cloneElement, type ComponentProps, lazy, type ReactElement, Suspense, useId, useRef, useState } from 'react'
-
-export type Act = {
-  label: string
-  reason?: string | undefined
-  danger?: boolean
-  run: () => void
-}
+import type { Act } from './act.ts'
 
 type MenuProps = { trigger: ReactElement<ComponentProps<'button'>>; groups: readonly (readonly Act[])[] }
 

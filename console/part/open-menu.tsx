@@ -1,7 +1,7 @@
 // What a menu shows while it is open: its acts beside the button that it belongs to.
 import { Menu as Base } from '@base-ui/react/menu'
 import { type RefObject, useRef } from 'react'
-import type { Act } from './menu.tsx'
+import type { Act } from './act.ts'
 import css from './menu.module.css'
 
 type Props = {
