@@ -1,5 +1,5 @@
 // Data that has not been started yet, because its port is taken or it was stopped before: a copy of it is as whole as one of a server.
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { ServiceSource, WantedService } from '#providers/provider.ts'
@@ -50,6 +50,13 @@ test('a snapshot and a fork of data that was copied and not started yet have its
     await settle(provider, next)
     expect(await ask(provider, next, 'select answer from kept')).toBe('42')
   }
+})
+
+test('a fork whose plan for its moment was lost with the power comes to its moment all the same', async () => {
+  const { world, provider, fork } = await newStanding(() => ({ at: new Date().toISOString() }))
+  writeFileSync(join(homeOf(world, fork), 'replay.json'), '')
+  await settle(provider, fork)
+  expect(await ask(provider, fork, 'select answer from kept')).toBe('42')
 })
 
 test('no snapshot is taken of data that has still to be led to its moment', async () => {

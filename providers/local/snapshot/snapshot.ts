@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import type { ObservedService, ObservedSnapshot, Restorable, WantedService, WantedSnapshot } from '../../provider.ts'
 import { pruneArchive } from '../wal/archive.ts'
 import { copyRunning, copyStopped, type ClusterCopy } from './cluster-copy.ts'
-import { syncTree } from '../host/tree.ts'
+import { syncOne, syncTree } from '../host/tree.ts'
 import { ensureFolder, ensureRemoved } from '../host/effect.ts'
 import { isDiskFull, readIfThere, statIfThere } from '../../host/read.ts'
 import { findLock, withLock } from '../host/lock.ts'
@@ -275,6 +275,7 @@ async function take(
       await syncTree(aside, signal)
       await effect('snapshot: rename into place')
       await rename(aside, join(node.snapshots, id))
+      await syncOne(node.snapshots)
     } finally {
       // A copy that met a full disk gives its space back at once; an aborted copy, or one whose server died, leaves that to the
       // next pass: clients may be waiting for another primary.

@@ -1,8 +1,9 @@
 // The replay of a fork to its moment: PostgreSQL itself reads the gathered WAL, stops at the target and becomes a server of
 // its own on a new timeline. It runs as the service's ordinary daemon, so it outlives the server and is found again.
 // Its state is one file beside the data. A replay that can never succeed is not tried twice.
+import { rename, rm, writeFile } from 'node:fs/promises'
 import { shellPath } from '../postgres/archive-settings.ts'
-import { ensureFile, ensureRemoved, type Effect } from '../host/effect.ts'
+import { ensureRemoved, type Effect } from '../host/effect.ts'
 import { readIfThere, statIfThere } from '../../host/read.ts'
 import type { Node } from '../host/layout.ts'
 import { readControl } from '../postgres/control-file.ts'
@@ -10,6 +11,7 @@ import { findPostmaster } from '../postgres/process.ts'
 import { logSince } from '../postgres/start-log.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { findEntry, replaceFile } from '../host/tenant-files.ts'
+import { syncOne } from '../host/tree.ts'
 import { fileAt, type Path } from './timeline.ts'
 import { walPositionOf } from './wal.ts'
 
@@ -40,12 +42,23 @@ export async function failureOf(node: Node): Promise<string | undefined> {
 }
 
 export async function saveFailure(effect: Effect, node: Node, failure: string): Promise<void> {
-  await ensureFile(effect, 'replay', node.replay, JSON.stringify({ failure }), undefined)
+  await save(effect, node, { failure })
   await ensureRemoved(effect, 'gathered WAL', node.restore)
 }
 
 export async function savePlan(effect: Effect, node: Node, plan: Plan): Promise<void> {
-  await ensureFile(effect, 'replay', node.replay, JSON.stringify(plan), undefined)
+  await save(effect, node, plan)
+}
+
+/** It is on the disk afterwards. */
+async function save(effect: Effect, { replay: path, home }: Node, next: Plan | Pick<Plan, 'failure'>): Promise<void> {
+  const aside = `${path}.new`
+  await effect('replay: write aside')
+  await rm(aside, { force: true })
+  await writeFile(aside, JSON.stringify(next), { mode: 0o600, flag: 'wx', flush: true })
+  await effect('replay: rename into place')
+  await rename(aside, path)
+  await syncOne(home)
 }
 
 /**
@@ -137,5 +150,11 @@ function lastCommitOf(messages: readonly string[]): string {
 
 async function readPlan(node: Node): Promise<Plan | undefined> {
   const text = await readIfThere(node.replay)
-  return text === undefined ? undefined : (JSON.parse(text) as Plan) // written by savePlan and saveFailure only
+  if (text === undefined) return undefined
+  try {
+    return JSON.parse(text) as Plan // written by savePlan and saveFailure only
+  } catch {
+    // Versions before this one did not flush it: PostgreSQL has its target in its own settings and goes on without.
+    return undefined
+  }
 }
