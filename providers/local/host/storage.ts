@@ -50,6 +50,6 @@ async function* statsIn(data: string, below: string): AsyncGenerator<[name: stri
   try {
     yield* listStats(data, below)
   } catch {
-    // The caller goes on with what was read until then.
+    // The caller goes on with the entries until then.
   }
 }
