@@ -59,6 +59,7 @@ export async function copyRunning(
     const either = AbortSignal.any([signal, cut_off.signal])
     const skip = (path: string) => isLeftOut(path) || path === 'global/pg_control'
     const wary = { of_tenant: 'in its reach', tolerate_missing: true, keep_reserve: true, signal: either } as const
+    await refuseOther(client, node)
     await effect('copy: begin backup')
     // Before it begins a new WAL file, which a copy that fails would do again and again.
     await requireSpaceToCopy(node.data, to, skip)
@@ -87,6 +88,12 @@ export async function copyRunning(
       ...(commit && { commit }),
     }
   })
+}
+
+/** The socket of the service leads to its primary. Where another node has become that since, the backup would be of other files. */
+async function refuseOther(client: pg.Client, { data }: Node): Promise<void> {
+  const { rows } = await client.query<{ data: string }>(`select pg_catalog.current_setting('data_directory') as data`)
+  if (rows[0]?.data !== data) throw new Error('another node leads the service by now')
 }
 
 /** Files that were added to the copy. Its root is still ours, so no other user can have changed it. */
