@@ -121,8 +121,8 @@ describe('as rows that no pass is made over', () => {
 
 describe('while an older pass ends', () => {
   /**
-   * Passes over it wait until the change is requested; one of them reads it so, and is written down right after an attachment that
-   * was requested meanwhile: the row is locked until both wait for it, in this order.
+   * Passes over it and its service wait until the change is requested; one of them reads it so, and is written down right after an
+   * attachment that was requested meanwhile: the row is locked until both wait for it, in this order.
    */
   async function attachDuringPass(
     { service_id, key, table }: { service_id: string; key: string; table: 'services' | 'replica_sets' },
@@ -131,18 +131,23 @@ describe('while an older pass ends', () => {
   ) {
     const id = table === 'services' ? 'service_id' : 'replica_set_id'
     const { db } = callers
-    await db.query(`update work set lease_token = null, lease_until = now() + interval '1 hour' where key = $1`, [key])
+    const keepPassesAway = `update work set lease_token = null, lease_until = now() + interval '1 hour' where key = any($1)`
+    const letPass = async (keys: string[]) => {
+      await db.query(`update work set lease_until = null, due_at = now() where key = any($1)`, [keys])
+      await db.query(`select pg_notify('work', '')`)
+    }
+    await db.query(keepPassesAway, [[key, service_id]])
     const changing = requestChange()
     await until(async () => (await db.query(`select from ${table} where ${id} = $1 and generation = 2`, [key])).length)
     const attaching = await db.transaction(async (tx) => {
       await tx.query(`select from ${table} where ${id} = $1 for update`, [key])
       const answer = attach(service_id, vpc_id)
       await untilWaiting(db, 1)
-      await db.query(`update work set lease_until = null, due_at = now() where key = $1`, [key])
-      await db.query(`select pg_notify('work', '')`)
+      await letPass([key])
       await untilWaiting(db, 2)
       return { answer }
     })
+    await letPass([service_id])
     return [(await changing).status, (await attaching.answer).status]
   }
 
