@@ -117,11 +117,13 @@ test('a process that was stopped is called back once for each time, where others
     urgent.kill('SIGSTOP')
     await until(() => changed.length === round)
     urgent.kill('SIGCONT')
+    // The poll that finds this one stopped has found the other going on.
     const marker = start('exec sleep 600')
-    watch.track(`marker ${round}`, marker.pid)
-    await end(marker)
+    watch.track(`marker ${round}`, marker.pid, { urgent: true })
+    marker.kill('SIGSTOP')
     await until(() => changed.length === round + 1)
-    changed.pop()
+    expect(changed.pop()).toBe(`marker ${round}`)
+    watch.forget(`marker ${round}`)
   }
   expect(changed).toEqual(['urgent', 'urgent'])
 })
