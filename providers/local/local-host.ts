@@ -8,4 +8,5 @@ export type LocalHost = ServiceHost &
   VpcHost & {
     log_retention: LogRetention
     lag_reader: LagReader
+    closeWatches(): void
   }

@@ -8,8 +8,6 @@ import { addressesFor } from './addresses.ts'
 import { newBackup } from './backup/backup.ts'
 import { openFacts } from './facts.ts'
 import { newKinds } from './service/kinds.ts'
-import { newArchiveWatch } from './wal/archive-watch.ts'
-import { newBalanceWatch } from './replica-set/balance-watch.ts'
 import { ensureAuthority } from './postgres/authority.ts'
 import { ensureFolder, newEffect, type Effect } from './host/effect.ts'
 import { isDiskFull, statIfThere } from '../host/read.ts'
@@ -20,7 +18,6 @@ import { ownUserName } from '../host/user-name.ts'
 import { foldersOf, type Node, tooLongSentence } from './host/layout.ts'
 import { openLimits } from './host/limits.ts'
 import type { LocalHost } from './local-host.ts'
-import { newLogWatch } from './log/log-watch.ts'
 import { log_retention_default, type LogRetention, rotationMbOf } from './log/retention.ts'
 import { readLogs, readLogTail } from './log/logs.ts'
 import { newLagReader } from './metric/lag-reader.ts'
@@ -46,9 +43,8 @@ import { newSpares, spare_job } from './postgres/spare.ts'
 import { ensureTemplate, onceEach, removeOldTemplates } from './postgres/template.ts'
 import { newNetworksOwner } from './network/owner-process.ts'
 import { listVpcs } from './network/network.ts'
-import { newVpcWatch } from './vpc/watch.ts'
 import { applyVpc } from './vpc/vpc.ts'
-import { newWatch } from './host/watch.ts'
+import { newWatches } from './watches.ts'
 
 export type LocalOptions = {
   directory: string
@@ -143,13 +139,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
 }
 
 async function closeHost(host: LocalHost): Promise<void> {
-  host.watch.close()
-  host.archive_watch.close()
-  host.log_watch.close()
-  host.balance_watch.close()
-  host.disk_space_watch.close()
-  host.quota_watch.close()
-  host.vpc_watch.close()
+  host.closeWatches()
   await host.lag_reader.close()
   await host.jobs.close()
 }
@@ -215,22 +205,14 @@ async function openHost(options: LocalOptions): Promise<LocalHost> {
     },
     log_retention,
     log_rotation_mb: rotationMbOf(log_retention),
-    log_watch: newLogWatch(effect, log_retention),
-    watch: newWatch(),
-    archive_watch: newArchiveWatch(),
     ...disk,
+    ...newWatches({ effect, log_retention, lag_reader, ...disk }),
     quotaBytesOf: (size) => quotaBytesOf(size, disk.disk_quota),
     accessOf: (service_id) => accessOf(disk, service_id),
-    balance_watch: newBalanceWatch(effect, lag_reader),
     lag_reader,
-    vpc_watch: newVpcWatch(),
     networks_owner: newNetworksOwner({ directory, effect }),
     vpc_ranges: vpcRangesOf(options),
     networkRefusal: networkRefusalOnce,
-    roles_observed: new Map(),
-    deaths_told: new Set(),
-    stalls_told: new Set(),
-    pruned_up_to: new Map(),
     jobs,
   }
 }

@@ -21,7 +21,7 @@ export async function stopAll(host: LocalHost): Promise<void> {
 async function stopOne(host: LocalHost, service_id: string): Promise<void> {
   const primary = await findService(host.directory, service_id, host.as_root)
   if (!primary) return
-  host.watch.forget(service_id)
+  host.forget(service_id)
   await ensurePoolerRemoved(host, primary)
   await ensureBalancerRemoved(host, primary)
   for (let attempt = 0; attempt < stop_attempts_max; attempt++) {

@@ -88,7 +88,7 @@ export async function ensureNodesRemoved(host: ReplicaSetHost, node: Node): Prom
 /** After they are removed from the balancer. */
 export async function ensureSurplusRemoved(host: ReplicaSetHost, node: Node, wanted_nodes: number): Promise<void> {
   for (const number of (await listNodeFolders(node)).filter((one) => one >= wanted_nodes)) {
-    for (const watch of [host.watch, host.disk_space_watch, host.quota_watch]) watch.forget(watchedAs(node, number))
+    host.forget(watchedAs(node, number))
     await ensureStandbyRemoved(host, nodeAt(node, number, 'standby'))
   }
 }

@@ -47,9 +47,7 @@ async function replicaSetOf(host: ReplicaSetHost, wanted: WantedReplicaSet): Pro
 }
 
 async function ensureSetRemoved(host: ReplicaSetHost, node: Node): Promise<ObservedReplicaSet> {
-  for (const watch of [host.watch, host.disk_space_watch, host.quota_watch]) watch.forget(node.service_id)
-  host.vpc_watch.assign(node.service_id, undefined)
-  host.balance_watch.forget(node.service_id)
+  host.forget(node.service_id)
   await host.jobs.end(node.service_id)
   await ensurePoolerRemoved(host, node)
   await ensureBalancerRemoved(host, node)
@@ -61,8 +59,7 @@ async function ensureSetRemoved(host: ReplicaSetHost, node: Node): Promise<Obser
 }
 
 async function ensureOff(host: ReplicaSetHost, node: Node): Promise<ObservedReplicaSet> {
-  for (const watch of [host.watch, host.disk_space_watch, host.quota_watch]) watch.forget(node.service_id)
-  host.balance_watch.forget(node.service_id)
+  host.forget(node.service_id)
   await ensurePoolerRemoved(host, node)
   await ensureBalancerRemoved(host, node)
   const waiting_for = await ensureNodesStopped(host, node, 'set')

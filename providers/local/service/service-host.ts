@@ -3,9 +3,11 @@
 import type { ReplicaSetHost } from '../replica-set/replica-set-host.ts'
 import type { ArchiveWatch } from '../wal/archive-watch.ts'
 
-export type ServiceHost = ReplicaSetHost & {
-  archive_watch: ArchiveWatch
-  /** What this process itself observed to hold: service id → `<pid of its postmaster>/<generation>`, and when. Only saves a connection. */
+export type ServiceHost = ReplicaSetHost & Remembered & { archive_watch: ArchiveWatch }
+
+/** By the id of a service. */
+export type Remembered = {
+  /** What this process itself observed to hold: `<pid of its postmaster>/<generation>`, and when. Only saves a connection. */
   roles_observed: Map<
     string,
     { what: string; at_ms: number; lacks?: string | undefined; postgres_version?: string | undefined }

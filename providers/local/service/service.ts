@@ -154,17 +154,8 @@ async function ensureAsWanted(host: ServiceHost, found: Node, wanted: WantedServ
 }
 
 async function ensureServiceRemoved(host: ServiceHost, base: Node): Promise<Observed> {
-  const { service_id } = base
-  host.watch.forget(service_id)
-  host.archive_watch.forget(service_id)
-  host.disk_space_watch.forget(service_id)
-  host.quota_watch.forget(service_id)
-  host.roles_observed.delete(service_id)
-  host.deaths_told.delete(service_id)
-  host.stalls_told.delete(service_id)
-  host.pruned_up_to.delete(service_id)
-  host.vpc_watch.assign(service_id, undefined)
-  await host.jobs.end(service_id)
+  host.forget(base.service_id)
+  await host.jobs.end(base.service_id)
   const making = await Promise.all((await listNodes(base)).map(isBeingMade))
   if (making.includes(true) || (await findLock(base))) {
     return progress('unknown', 'another server is copying its data')
@@ -179,10 +170,7 @@ async function ensureServiceRemoved(host: ServiceHost, base: Node): Promise<Obse
 }
 
 async function ensureOff(host: ServiceHost, node: Node): Promise<Observed> {
-  host.watch.forget(node.service_id)
-  host.archive_watch.forget(node.service_id)
-  host.disk_space_watch.forget(node.service_id)
-  host.quota_watch.forget(node.service_id)
+  host.forget(node.service_id)
   await ensureRemoved(host.effect, 'sign of being down', downOf(node))
   await ensurePoolerRemoved(host, node)
   const waiting_for = await ensureNodesStopped(host, node, 'service')
