@@ -186,6 +186,34 @@ test('a first start that fails is told in its own words', async () => {
   await until(async () => (await provider.service.apply(wanted)).waiting_for === waiting_for, { what: 'it is told' })
 })
 
+test('a fork has the version of its parent, also when the catalog of the region has got a newer one', async () => {
+  const { api, open } = await newWorld()
+  const first = await open()
+  const parent = await newWanted(first)
+  await settle(first, parent)
+  const catalog = '/apis/postgresql.cnpg.io/v1/clusterimagecatalogs/rig'
+  const images = [17, 18].map((major) => ({ major, image: `postgresql:${major}` }))
+  api.store.merge(catalog, { spec: { images } })
+  const provider = await open()
+  await until(() => provider.facts().postgres_versions[0] === '18', { what: 'the catalog is read' })
+  const source = { service_id: parent.service_id, moment: 'now' as const }
+  const [fork, other] = [await newWanted(provider, { source }), await newWanted(provider)]
+  for (const [wanted, major] of [
+    [fork, 17],
+    [other, 18],
+  ] as const) {
+    await settle(provider, wanted)
+    const path = `/apis/postgresql.cnpg.io/v1/namespaces/${namespaceOf(wanted)}/clusters/s-${wanted.service_id}`
+    expect(api.store.find(path)?.spec?.['imageCatalogRef']).toMatchObject({ major })
+  }
+  api.store.merge(catalog, { spec: { images: images.slice(1) } })
+  const last = await open()
+  await until(() => last.facts().postgres_versions.length === 1, { what: 'the catalog is read again' })
+  expect((await last.service.apply(await newWanted(last, { source }))).waiting_for).toBe(
+    'region test has no image of PostgreSQL 17, which its parent has; add one to the image catalog of the region',
+  )
+})
+
 test('the namespace of a project stays while it has another service', async () => {
   const { api, open } = await newWorld()
   const provider = await open()

@@ -36,7 +36,11 @@ export const unknown = (waiting_for: string) => ({
   events: [],
 })
 
-export const noImage = ({ region }: Cell) => `region ${region} has no image of PostgreSQL; see howdah doctor`
+/** `major`: which one it must have; undefined: any. */
+export const noImage = ({ region }: Cell, major?: number) =>
+  major === undefined
+    ? `region ${region} has no image of PostgreSQL; see howdah doctor`
+    : `region ${region} has no image of PostgreSQL ${major}, which its parent has; add one to the image catalog of the region`
 
 export async function isWhole({ cache }: Cell): Promise<boolean> {
   for (const begun = performance.now(); !cache.isWhole(); await pause(50))

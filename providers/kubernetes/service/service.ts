@@ -17,7 +17,7 @@ import { observed, observedOf } from './observed.ts'
 import { planOf } from './plan.ts'
 import { readReplication } from './replication.ts'
 import { failedRecovery } from './recovery.ts'
-import { beginningOf } from './source.ts'
+import { beginningOf, sourceMajorOf } from './source.ts'
 import { applySnapshots } from '../snapshot/snapshots.ts'
 import { removeAllCopies } from '../snapshot/removal.ts'
 import { storeChanges } from '../snapshot/store-objects.ts'
@@ -46,10 +46,9 @@ async function apply(cell: Cell, wanted: WantedService, pass?: Pass): Promise<Ob
   }
   if (wanted.made && (await isLost(cell, names, lookNow()))) return lost(cell)
   const first = lookNow()
-  const origin = wanted.source?.origin
-  const like = origin && 'major' in origin ? origin.major : undefined
+  const like = sourceMajorOf(wanted, parentOf)
   const major = first.cluster ? majorOf(first.cluster) : cell.image(like)?.major
-  if (major === undefined) return { ...unknown(noImage(cell)), snapshots: [] }
+  if (major === undefined) return { ...unknown(noImage(cell, like)), snapshots: [] }
   if (isLeaving(first)) return observed('not_serving', inProgress('what it had before is being removed'))
   const failed = wanted.made
     ? undefined

@@ -6,6 +6,7 @@ import { elsewhere, originElsewhere, originOf } from '../cluster/access.ts'
 import type { Lack } from '../cluster/lack.ts'
 import { instancesOf, isPrimary, isReady, type Look, named } from '../cluster/look.ts'
 import { hasHibernated } from '../cluster/power.ts'
+import { majorOf } from '../cluster/version.ts'
 import { recovery_annotation, type ServiceNames } from '../names.ts'
 import { type Taken, takenOf } from '../snapshot/backup.ts'
 import { archiveOrigin } from '../snapshot/store-objects.ts'
@@ -22,6 +23,17 @@ export type BeginningSpec = {
   look: Pick<Look, 'secrets'>
   parentOf: (service_id: string) => Parent
   has_store: boolean
+}
+
+/** The version of PostgreSQL of what it is copied from, which it must have too; undefined: it is no copy, or its parent is lost. */
+export function sourceMajorOf(
+  { source }: Pick<WantedService, 'source'>,
+  parentOf: BeginningSpec['parentOf'],
+): number | undefined {
+  if (source === undefined) return undefined
+  if (source.origin) return 'major' in source.origin ? source.origin.major : undefined
+  const { cluster } = parentOf(source.service_id).look
+  return cluster && majorOf(cluster)
 }
 
 export function beginningOf({ wanted, names, look, parentOf, has_store }: BeginningSpec): Beginning {
