@@ -4,7 +4,7 @@ import type { Size } from '../provider.ts'
 import { log_settings } from '../postgres/log-settings.ts'
 import { type Preload, preloadSettings, preloadsOf } from '../postgres/preloads.ts'
 import { sizeSettings, type Values } from '../postgres/size.ts'
-import type { Resources } from './api/kinds.ts'
+import type { Cluster, Resources } from './api/kinds.ts'
 
 /** A shared service is one of many on a node and mostly idle; it must not take the node either. */
 const shared: Resources = { requests: { cpu: '50m', memory: '256Mi' }, limits: { cpu: '1', memory: '1Gi' } }
@@ -24,6 +24,14 @@ export function resourcesOf(size: Size, { cpu_overcommit = 1 }: Overcommit): Req
 export type Overcommit = { cpu_overcommit?: number | undefined }
 
 const cpuOf = (millis: number) => (millis % 1000 === 0 ? `${millis / 1000}` : `${millis}m`)
+
+/** A volume never shrinks: where the region gives less than it did, one that is there stays as it is. */
+export function volumeOf({ storage_gbs }: { storage_gbs: number }, there: Pick<Cluster, 'spec'> | undefined): string {
+  const wanted = `${storage_gbs}Gi`
+  // The form in which the provider writes it.
+  const { size = wanted } = (there?.spec['storage'] ?? {}) as { size?: string }
+  return quantityOf(size) > quantityOf(wanted) ? size : wanted
+}
 
 /** Kubernetes' own notation: `1500m`, `3Gi`, `16384Ki`. */
 export function quantityOf(text: string): number {

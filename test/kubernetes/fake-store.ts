@@ -54,6 +54,7 @@ export function newStore() {
     const known = objects.get(path)
     if (!known) refuseInTerminating(next)
     refuseTakenPort(path, next)
+    if (known) refuseSmallerVolume(known, next)
     const changed = JSON.stringify(known?.spec) !== JSON.stringify(next.spec)
     const generation = (known?.metadata.generation ?? 0) + (changed ? 1 : 0)
     version += 1
@@ -68,6 +69,13 @@ export function newStore() {
     const home = objects.get(`/api/v1/namespaces/${namespace}`)
     if (home === undefined) throw new Refused(404, `namespaces "${namespace}" not found`)
     if (home.metadata.deletionTimestamp) throw new Refused(403, 'forbidden because it is being terminated')
+  }
+
+  /** As the operator's webhook does. */
+  function refuseSmallerVolume(known: Held, next: Held): void {
+    const [before, after] = [known, next].map(({ spec }) => (spec?.['storage'] as { size?: string } | undefined)?.size)
+    if (parseInt(after ?? '0') < parseInt(before ?? '0'))
+      throw new Refused(422, `can't shrink existing storage from ${before} to ${after}`)
   }
 
   function refuseTakenPort(path: string, { kind, spec }: Held): void {

@@ -214,6 +214,35 @@ test('a fork has the version of its parent, also when the catalog of the region 
   )
 })
 
+test('volumes that are there stay as large as they are when the region gives less than it did', async () => {
+  const { api, open } = await newWorld()
+  const before = await open({ storage_gbs: 3 })
+  const [wanted, home] = [await newWanted(before), (await newWanted(before)).home]
+  const set = {
+    replica_set_id: 'set0000000',
+    generation: 1,
+    deleted: false,
+    nodes: 1,
+    size: 'shared',
+    home,
+    reach: home,
+  } as const
+  await settle(before, wanted)
+  const settleSet = (provider: Provider, service: WantedService, nodes: number) =>
+    until(async () => (await provider.replica_set.apply({ ...set, nodes, service })).settled, {
+      what: 'the set settles',
+    })
+  await settleSet(before, wanted, 1)
+  const provider = await open({ storage_gbs: 1 })
+  const resized: WantedService = { ...wanted, generation: 2, size: { cpu_millis: 1000, memory_gbs: 4 } }
+  await settle(provider, resized)
+  await settleSet(provider, resized, 2)
+  const volumes = api.store.list('/apis/postgresql.cnpg.io/v1/clusters').map(({ spec }) => spec?.['storage'])
+  expect(volumes).toEqual([{ size: '3Gi' }, { size: '3Gi' }])
+  const measured = await provider.metrics([{ service_id: wanted.service_id }])
+  expect(measured.get(wanted.service_id)?.disk_quota_bytes).toBe(3 * 2 ** 30)
+})
+
 test('the namespace of a project stays while it has another service', async () => {
   const { api, open } = await newWorld()
   const provider = await open()

@@ -1,6 +1,7 @@
 // A Kubernetes region for tests: a provider over a fake API server and a fake operator, with an authority of its own.
 import { afterEach } from 'vitest'
 import { type KubernetesOptions, openKubernetesProvider } from '#providers/kubernetes/kubernetes.ts'
+import type { CellSettings } from '#providers/kubernetes/cell.ts'
 import { newAuthority, parseAuthority } from '#providers/postgres/certificate.ts'
 import type { Provider, WantedService } from '#providers/provider.ts'
 import { newServicePorts } from '#test/ports.ts'
@@ -13,7 +14,7 @@ export type KubernetesWorld = {
   bucket: FakeBucket
   operator: ReturnType<typeof startFakeOperator>
   /** Any number of providers over the same cluster. */
-  open: (changes?: Partial<KubernetesOptions>) => Promise<Provider>
+  open: (changes?: Partial<KubernetesOptions & Pick<CellSettings, 'storage_gbs'>>) => Promise<Provider>
   crash: (wanted: WantedService) => Promise<void>
 }
 
@@ -45,7 +46,7 @@ export function useKubernetes(): { newWorld: () => Promise<KubernetesWorld> } {
         api,
         bucket,
         operator,
-        open: async (changes) => {
+        open: async ({ storage_gbs = 1, ...changes } = {}) => {
           const provider = await openKubernetesProvider({
             region: 'test',
             installation_id,
@@ -55,7 +56,7 @@ export function useKubernetes(): { newWorld: () => Promise<KubernetesWorld> } {
               kubeconfig: api.kubeconfig,
               host: '127.0.0.1',
               node_ports: ports,
-              storage_gbs: 1,
+              storage_gbs,
               catalog: 'rig',
               extensions: [],
               store: bucket.settings,

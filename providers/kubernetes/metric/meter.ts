@@ -1,10 +1,11 @@
 // The meter of a cell: one question to each node for processor and memory of all its Pods, and one to the primary of each service for
 // the rest, a limited number at a call, in rotation; between two of them the last value stands.
 import type { MeasuredService, ServiceMetrics } from '../../provider.ts'
-import type { Pod } from '../api/kinds.ts'
+import type { Cluster, Pod } from '../api/kinds.ts'
 import type { Cell } from '../cell.ts'
 import { instancesOf, isPrimary, isReady } from '../cluster/look.ts'
 import { service_label, set_label } from '../names.ts'
+import { quantityOf, volumeOf } from '../sizes.ts'
 import { type Sample, samplesOf } from './exposition.ts'
 import {
   activityOf,
@@ -21,7 +22,6 @@ type Memory = { counted?: Counted; used?: Used; metrics: ServiceMetrics }
 
 /** The API server carries every answer, and is asked for other things too. */
 const primaries_per_call = 40
-const gib = 2 ** 30
 
 export function newMeter(cell: Cell) {
   let memories = new Map<string, Memory>()
@@ -42,9 +42,18 @@ export function newMeter(cell: Cell) {
         if (primary && memory) await noteActivity(cell, primary, memory)
       }),
     )
-    const disk_quota_bytes = cell.settings.storage_gbs * gib
-    return new Map([...next].map(([service_id, { metrics }]) => [service_id, { ...metrics, disk_quota_bytes }]))
+    return new Map(
+      [...next].map(([service_id, { metrics }]) => [
+        service_id,
+        { ...metrics, disk_quota_bytes: quotaOf(cell, service_id) },
+      ]),
+    )
   }
+}
+
+function quotaOf({ cache, settings }: Cell, service_id: string): number {
+  const isOwn = ({ metadata }: Cluster) => metadata.labels?.[set_label] === undefined
+  return quantityOf(volumeOf(settings, cache.listOf('Cluster', service_id).find(isOwn)))
 }
 
 function podsByService({ cache }: Cell): Map<string, Pod[]> {

@@ -1,11 +1,11 @@
 // The Cluster of a replica set: nodes that follow the primary of their service and only read. Pure.
 import type { WantedReplicaSet } from '../../provider.ts'
-import type { Manifest } from '../api/kinds.ts'
+import type { Cluster, Manifest } from '../api/kinds.ts'
 import { type CellSettings, signed } from '../cell.ts'
 import { client_rules, originOf } from '../cluster/access.ts'
 import { hibernation_annotation, type ServiceNames, type SetNames } from '../names.ts'
 import { archiveOrigin } from '../snapshot/store-objects.ts'
-import { parametersOf, preloadsFor, resourcesOf } from '../sizes.ts'
+import { parametersOf, preloadsFor, resourcesOf, volumeOf } from '../sizes.ts'
 
 type Spec = {
   names: ServiceNames
@@ -13,12 +13,14 @@ type Spec = {
   settings: CellSettings
   major: number
   wanted: WantedReplicaSet
+  /** The one that is there, of which volumes never shrink. */
+  there?: Cluster | undefined
 }
 
 /** A node that is further behind gets no readers. */
 const lag_max = '16Mi'
 
-export function setClusterOf({ names, set, settings, major, wanted }: Spec): Manifest {
+export function setClusterOf({ names, set, settings, major, wanted, there }: Spec): Manifest {
   const { service, size, nodes } = wanted
   const preloads = preloadsFor(service.extensions)
   return signed({
@@ -35,7 +37,7 @@ export function setClusterOf({ names, set, settings, major, wanted }: Spec): Man
       imageCatalogRef: { apiGroup: 'postgresql.cnpg.io', kind: 'ClusterImageCatalog', name: settings.catalog, major },
       inheritedMetadata: { labels: set.labels },
       storage: {
-        size: `${settings.storage_gbs}Gi`,
+        size: volumeOf(settings, there),
         ...(settings.storage_class && { storageClass: settings.storage_class }),
       },
       resources: resourcesOf(size, settings),

@@ -60,7 +60,7 @@ async function changesOf(cell: Cell, wanted: WantedReplicaSet, major: number, lo
   const tls = await tlsChanges(cell, { namespace, name: set.tls, labels, cluster }, look.secrets, new Date())
   const selector = { 'cnpg.io/cluster': cluster, 'cnpg.io/podRole': 'instance' }
   const access = nodePortOf({ namespace, name: set.public, labels, selector, at: wanted.home })
-  const manifest = setClusterOf({ names, set, settings: cell.settings, major, wanted })
+  const manifest = setClusterOf({ names, set, settings: cell.settings, major, wanted, there: look.cluster })
   const { before, after } = await poolerOf(cell, wanted, look)
   return [
     ...tls,

@@ -7,7 +7,7 @@ import { type CellSettings, signed } from '../cell.ts'
 import { client_rules, elsewhere } from '../cluster/access.ts'
 import { hibernation_annotation, type ServiceNames } from '../names.ts'
 import { archivingPlugin } from '../snapshot/store-objects.ts'
-import { parametersOf, preloadsFor, resourcesOf } from '../sizes.ts'
+import { parametersOf, preloadsFor, resourcesOf, volumeOf } from '../sizes.ts'
 
 export type ClusterSpec = {
   names: ServiceNames
@@ -20,6 +20,8 @@ export type ClusterSpec = {
   /** Whether a failover needs a quorum of those that are waited for. */
   quorum: boolean
   hibernated: boolean
+  /** The one that is there, of which volumes never shrink. */
+  there?: Cluster | undefined
   /** What its annotations say of planned changes of its primary. */
   switchover: Readonly<Record<string, string>>
   /** As it was made: only a new Cluster is told where its data come from. */
@@ -61,7 +63,7 @@ export function clusterOf(spec: ClusterSpec): Manifest {
       imageCatalogRef: { apiGroup: 'postgresql.cnpg.io', kind: 'ClusterImageCatalog', name: settings.catalog, major },
       inheritedMetadata: { labels },
       storage: {
-        size: `${settings.storage_gbs}Gi`,
+        size: volumeOf(settings, spec.there),
         ...(settings.storage_class && { storageClass: settings.storage_class }),
       },
       resources: resourcesOf(wanted.size, settings),

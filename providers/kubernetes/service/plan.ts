@@ -95,6 +95,7 @@ function clusterChanges(spec: PlanSpec): Change[] {
     major: spec.major,
     ...nextCounts(wanted, cluster, spec.replication?.synchronous),
     hibernated: isHibernatedNext(spec),
+    there: cluster,
     switchover: switchover.annotations,
     bootstrap: spec.bootstrap,
   })
