@@ -72,6 +72,27 @@ test('a store that does not answer delays snapshots and removals, and nothing el
   expect([...bucket.objects.keys()]).toEqual([])
 })
 
+test('a service that serves is snapshotted also while a replica of it has no place', async () => {
+  const { bucket, operator, open } = await newWorld()
+  const provider = await open()
+  const wanted = await newWanted(provider)
+  await settle(provider, wanted)
+  operator.fill()
+  const lacking: WantedService = {
+    ...wanted,
+    generation: 2,
+    ha: { replica_count: 1, sync_replica_count: 0, switchovers: 0 },
+    snapshots: [{ snapshot_id: 'snap000006', deleted: false }],
+  }
+  const seen = await applyUntil(provider, lacking, 'it is taken', ({ snapshots: [one] }) => one?.state === 'complete')
+  expect(seen).toMatchObject({ settled: false, waiting_for: expect.stringContaining('no node of the region') })
+  expect(seen.restorable).not.toBe('none')
+  const stopping: WantedService = { ...lacking, generation: 3, power: 'off' }
+  stopping.snapshots = [...lacking.snapshots, { snapshot_id: 'snap000007', deleted: false }]
+  await applyUntil(provider, stopping, 'it stops', ({ state }) => state === 'stopped')
+  expect([...bucket.objects.keys()].filter((key) => key.endsWith('backup.info'))).toHaveLength(1)
+})
+
 test('a service whose Cluster was deleted past the API is forked from the store', async () => {
   const { api, open } = await newWorld()
   const provider = await open()

@@ -75,7 +75,7 @@ async function observe(cell: Cell, wanted: WantedService, look: Look): Promise<O
   return observedOf({ wanted, settings: cell.settings, look, probed, replication, pooler, job })
 }
 
-/** Its nodes are stopped or serve: a service on its way has other things to do. */
+/** Also of a service that lacks something else, such as a place for a replica: for days it would have no snapshot. */
 async function withSnapshots(
   cell: Cell,
   wanted: WantedService,
@@ -83,10 +83,20 @@ async function withSnapshots(
   { seen, lookNow, pass }: { seen: ObservedService; lookNow: () => Look; pass: Pass | undefined },
 ): Promise<ObservedService> {
   const { store } = cell
-  if (store === undefined || !seen.settled) return seen
-  const is_serving = seen.state === 'serving'
-  const part = await applySnapshots({ ...cell, store }, wanted, names, { lookNow, is_serving, pass })
-  return { ...seen, ...part, events: [...seen.events, ...part.events] }
+  const is_serving = seen.state === 'serving' && wanted.power === 'on'
+  if (store === undefined || !(seen.settled || is_serving)) return seen
+  const { look_again_seconds, ...part } = await applySnapshots({ ...cell, store }, wanted, names, {
+    lookNow,
+    is_serving,
+    pass,
+  })
+  const paces = [seen.look_again_seconds, look_again_seconds].flatMap((one) => one ?? [])
+  return {
+    ...seen,
+    ...part,
+    events: [...seen.events, ...part.events],
+    ...(paces.length > 0 && { look_again_seconds: Math.min(...paces) }),
+  }
 }
 
 /** A Cluster that is made again waits for the end of the one before, which has its name. */
