@@ -7,11 +7,15 @@ export type FakeBucket = Awaited<ReturnType<typeof startFakeBucket>>
 
 export async function startFakeBucket() {
   const objects = new Map<string, string>()
-  let broken = false
+  let broken: 'refuses' | 'breaks off' | undefined
   const server = createServer((request, response) => {
     void text(request).then((body) => {
       const url = new URL(request.url ?? '', 'http://store')
       const say = (code: number, content: string) => response.writeHead(code).end(content)
+      if (broken === 'breaks off') {
+        response.writeHead(200, { 'content-length': 1000 }).flushHeaders()
+        return response.write('<', () => request.socket.resetAndDestroy())
+      }
       if (broken) return say(503, '<Error><Code>SlowDown</Code></Error>')
       if (!request.headers.authorization?.includes('Credential=fake-id/'))
         return say(403, '<Error><Code>AccessDenied</Code></Error>')
@@ -40,10 +44,10 @@ export async function startFakeBucket() {
       s3_region: 'us-east-1',
       secret: { namespace: 'kube-system', name: 'store-keys' },
     },
-    /** From now on it refuses all; the answer ends that. */
-    break(): () => void {
-      broken = true
-      return () => void (broken = false)
+    /** From now on it refuses all, or ends in the middle of each answer; the result ends that. */
+    break(how: 'refuses' | 'breaks off' = 'refuses'): () => void {
+      broken = how
+      return () => void (broken = undefined)
     },
     stop: async (): Promise<void> => {
       server.closeAllConnections()

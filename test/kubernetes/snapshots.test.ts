@@ -53,19 +53,21 @@ test('a snapshot that is not wanted any more leaves the store, with the WAL that
   expect([...bucket.objects.keys()]).toEqual([])
 })
 
-test('a store that does not answer delays snapshots and removals, and nothing else', async () => {
+test.each([
+  ['refuses', 'the object store of the region answered 503 (SlowDown)'],
+  ['breaks off', 'the object store of the region cannot be reached'],
+] as const)('a store that %s delays snapshots and removals, and nothing else', async (how, words) => {
   const { bucket, open } = await newWorld()
   const provider = await open()
   const wanted = await newWanted(provider)
   await settle(provider, wanted)
-  const mend = bucket.break()
+  const mend = bucket.break(how)
   wanted.snapshots = [{ snapshot_id: 'snap000003', deleted: false }]
   for (let pass = 0; pass < 5; pass += 1) {
     const observed = await provider.service.apply(wanted)
     expect(observed).toMatchObject({ state: 'serving', settled: true, snapshots: [{ state: 'taking' }] })
   }
   const removed = { ...wanted, deleted: true }
-  const words = 'the object store of the region answered 503 (SlowDown)'
   await applyUntil(provider, removed, 'the removal waits', ({ waiting_for }) => waiting_for === words)
   mend()
   expect((await settle(provider, removed)).state).toBe('absent')
@@ -105,6 +107,30 @@ test('a service whose Cluster was deleted past the API is forked from the store'
     source: { service_id: parent.service_id, moment: { snapshot_id: 'snap000004' } },
   })
   expect((await settle(provider, fork)).state).toBe('serving')
+})
+
+test('a copy that is on its way out of the store is no beginning of a fork', async () => {
+  const { api, open } = await newWorld()
+  const provider = await open()
+  const parent = await withSnapshots(provider, ['snap000008', 'snap000009'])
+  const [first, second] = parent.snapshots.map(({ snapshot_id }) => {
+    const path = `/apis/postgresql.cnpg.io/v1/namespaces/${namespaceOf(parent)}/backups/b-${snapshot_id}`
+    return api.store.find(path)?.status?.['backupId']
+  })
+  const effect = (name: string) => {
+    if (name === 'store: remove WAL') throw new Error('died')
+  }
+  const dying = await open({ effect })
+  const [kept, given_up] = parent.snapshots
+  const fewer = { ...parent, snapshots: [kept, given_up && { ...given_up, deleted: true }].flatMap((one) => one ?? []) }
+  await expect(dying.service.apply(fewer)).rejects.toThrow('died')
+  const source = { service_id: parent.service_id, moment: { at: new Date().toISOString() } }
+  const fork = await newWanted(provider, { source })
+  await settle(provider, fork)
+  const path = `/apis/postgresql.cnpg.io/v1/namespaces/${namespaceOf(fork)}/clusters/s-${fork.service_id}`
+  const { recovery } = api.store.find(path)?.spec?.['bootstrap'] as { recovery: { recoveryTarget: object } }
+  expect(recovery.recoveryTarget).toMatchObject({ backupID: first })
+  expect(second).not.toBe(first)
 })
 
 test('the end of an archive before the moment is told by the failed job, and the recovery goes up to there', async () => {

@@ -37,12 +37,13 @@ export function openStore(client: Pick<Client, 'find'>, settings: StoreSettings)
     const checksum = body === '' ? {} : { 'content-md5': createHash('md5').update(body).digest('base64') }
     const headers = signedHeaders({ method, url, headers: checksum, body, keys, region, now: new Date() })
     const signal = AbortSignal.timeout(timeout_ms)
-    const answer = await fetch(url, { method, headers, signal, ...(body && { body }) }).catch((error: unknown) => {
-      throw new StoreTrouble('the object store of the region cannot be reached', { cause: error })
-    })
-    const text = await answer.text()
-    if (answer.status === 404 && method === 'GET' && path !== '') return undefined
-    if (!answer.ok) throw new StoreTrouble(`the object store of the region answered ${answer.status}${reasonIn(text)}`)
+    const { status, text } = await fetch(url, { method, headers, signal, ...(body && { body }) })
+      .then(async (answer) => ({ status: answer.status, text: await answer.text() }))
+      .catch((error: unknown) => {
+        throw new StoreTrouble('the object store of the region cannot be reached', { cause: error })
+      })
+    if (status === 404 && method === 'GET' && path !== '') return undefined
+    if (status >= 300) throw new StoreTrouble(`the object store of the region answered ${status}${reasonIn(text)}`)
     return text
   }
   /** In the order of their names, at most so many. */
