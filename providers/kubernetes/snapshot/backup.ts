@@ -16,17 +16,17 @@ export function backupManifest({ namespace, cluster, labels }: ServiceNames, sna
 export const isEnded = ({ status }: Backup) => status?.phase === 'completed' || status?.phase === 'failed'
 
 /** A complete snapshot: a moment, and where it is in the store. */
-export type Taken = { snapshot_id: string; backup_id: string; begin_wal: string; taken_at: Date; size_bytes: number }
+export type Taken = { snapshot_id: string; backup_id: string; taken_at: Date; size_bytes: number }
 
 /** Undefined: it is not complete, or was not read yet. */
 export function takenOf({ metadata, status }: Backup): Taken | undefined {
   const { annotations = {}, labels = {} } = metadata
   const taken_at = new Date(annotations[taken_annotation] ?? '')
-  const { phase, backupId: backup_id, beginWal: begin_wal } = status ?? {}
-  if (phase !== 'completed' || backup_id === undefined || begin_wal === undefined) return undefined
+  const { phase, backupId: backup_id } = status ?? {}
+  if (phase !== 'completed' || backup_id === undefined) return undefined
   if (Number.isNaN(taken_at.getTime())) return undefined
   const size_bytes = Number(annotations[bytes_annotation] ?? 0)
-  return { snapshot_id: labels[snapshot_label] ?? '', backup_id, begin_wal, taken_at, size_bytes }
+  return { snapshot_id: labels[snapshot_label] ?? '', backup_id, taken_at, size_bytes }
 }
 
 /** Of the file that the plugin writes beside each copy. Its end, rounded up: every commit that the snapshot has is before it. */

@@ -2,10 +2,17 @@
 // last, so that a removal that was broken off goes on.
 import type { Backup } from '../api/kinds.ts'
 import type { Cell, Change } from '../cell.ts'
-import type { ServiceNames } from '../names.ts'
+import { type ServiceNames, taken_annotation } from '../names.ts'
 import { prefixOf } from './store-objects.ts'
 import type { Store } from '../store/store.ts'
 import { isEnded, isWalBefore, takenOf } from './backup.ts'
+
+/** The first change: from then on nothing begins with it, however long its removal takes. */
+export function withdrawalOf({ namespace }: ServiceNames, backup: Backup): Change[] {
+  if (takenOf(backup) === undefined) return []
+  const merge = { kind: 'Backup' as const, namespace, name: backup.metadata.name }
+  return [{ effect: 'snapshot: withdraw', merge, patch: { metadata: { annotations: { [taken_annotation]: null } } } }]
+}
 
 /** The last change; none: there is more to remove, or the copy is still being made. */
 export async function removeCopy(
@@ -19,7 +26,8 @@ export async function removeCopy(
   const prefix = prefixOf(store.settings, names)
   await effect('store: remove copy')
   if (status?.backupId !== undefined && !(await store.removeSome(`${prefix}base/${status.backupId}/`))) return []
-  const others = backups.flatMap((one) => (one.metadata.name === metadata.name ? [] : (takenOf(one)?.begin_wal ?? [])))
+  // Also of one that was not read yet: it is complete all the same.
+  const others = backups.flatMap((one) => (one.metadata.name === metadata.name ? [] : (one.status?.beginWal ?? [])))
   const oldest = others.toSorted((one, other) => (one.slice(8) < other.slice(8) ? -1 : 1))[0]
   await effect('store: remove WAL')
   const is_last = oldest === undefined

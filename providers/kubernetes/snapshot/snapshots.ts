@@ -10,7 +10,7 @@ import { prefixOf } from './store-objects.ts'
 import type { Status } from '../store/archives.ts'
 import { type Store, StoreTrouble } from '../store/store.ts'
 import { backupManifest, infoOf, isEnded, snapshotsOf, takenOf } from './backup.ts'
-import { removeCopy } from './removal.ts'
+import { removeCopy, withdrawalOf } from './removal.ts'
 
 type Part = Pick<ObservedService, 'snapshots' | 'restorable' | 'events' | 'look_again_seconds'>
 
@@ -31,10 +31,12 @@ export async function applySnapshots(
   let trouble: string | undefined
   try {
     for (const backup of lookNow().backups) {
-      const change = isWanted(wanted, backup)
-        ? await changeOf(cell, names, backup, events)
-        : await removeCopy(cell, names, backup, lookNow().backups)
-      await make(cell, change, pass)
+      if (isWanted(wanted, backup)) {
+        await make(cell, await changeOf(cell, names, backup, events), pass)
+      } else {
+        await make(cell, withdrawalOf(names, backup), pass)
+        await make(cell, await removeCopy(cell, names, backup, lookNow().backups), pass)
+      }
     }
     const missing = snapshots.filter(
       ({ snapshot_id, deleted }) => !deleted && !named(lookNow().backups, backupOf(snapshot_id)),
