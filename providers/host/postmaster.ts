@@ -8,8 +8,8 @@ import type { Owner } from './user-map.ts'
 /** A data directory, and the user that its postmaster runs as; undefined: the user of this process. */
 export type Cluster = { data: string; owner: Owner | undefined }
 
-/** `words`: those with which it was started. */
-export type Running = { pid: number; ready: boolean; words: readonly string[] }
+/** `words`: those with which it was started. `stopping`: it was told to, and may wait for its clients for ever. */
+export type Running = { pid: number; ready: boolean; stopping: boolean; words: readonly string[] }
 
 export const pid_file = 'postmaster.pid'
 const poll_ms = 3
@@ -18,8 +18,12 @@ export async function findRunning(cluster: Cluster, pid_text: string): Promise<R
   const lines = pid_text.split('\n')
   const pid = Number(lines[0])
   const words = await commandOf(pid)
-  return (await isOf(cluster, pid, words)) ? { pid, ready: lines[7]?.trim() === 'ready', words } : undefined
+  if (!(await isOf(cluster, pid, words))) return undefined
+  return { pid, ready: lines[7]?.trim() === 'ready', stopping: isStopping(pid_text), words }
 }
+
+/** By the eighth line of its pid file. */
+export const isStopping = (pid_text: string): boolean => pid_text.split('\n')[7]?.trim() === 'stopping'
 
 export async function isPostmaster(cluster: Cluster, pid: number): Promise<boolean> {
   return isOf(cluster, pid, await commandOf(pid))

@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { WantedService } from '#providers/provider.ts'
-import { ask, newWanted, settle, useWorlds } from '#test/provider/service-fixture.ts'
-import { homeOf, nodePid, standbysOf, withReplicas } from '#test/provider/standby-fixture.ts'
+import { ask, loginTo, newWanted, settle, useWorlds } from '#test/provider/service-fixture.ts'
+import { homeOf, makeOld, nodePid, standbysOf, withReplicas } from '#test/provider/standby-fixture.ts'
 import { until } from '#test/until.ts'
 import { messagesUntilSettled } from './ha-fixture.ts'
 
@@ -55,4 +55,22 @@ test('a primary that no replica follows stays the primary, and an event says why
   )
   expect(await standbysOf(provider, asked)).toEqual({ node_1: 'streaming' })
   expect(await messagesUntilSettled({ provider, wanted: asked })).toEqual([])
+})
+
+test('a primary that does not stop for a planned change is killed in the end, and serves again', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const wanted = withReplicas(await newWanted(provider, { size: 'shared' }), 1, 1, 0)
+  await settle(provider, wanted)
+  const session = await loginTo(provider, wanted)
+  const { rows } = await session.query<{ pid: number }>('select pg_backend_pid() as pid')
+  process.kill(rows[0]?.pid ?? 0, 'SIGSTOP')
+  const asked = withChange(wanted, 1)
+  expect((await provider.service.apply(asked)).waiting_for).toBe('PostgreSQL is stopping')
+  await makeOld(join(homeOf(world, wanted), 'stopping'))
+  expect(await messagesUntilSettled({ provider, wanted: asked })).toContain(
+    'node 0 stays the primary, although a switchover was requested: node 0 could not be stopped cleanly',
+  )
+  expect(await standbysOf(provider, asked)).toEqual({ node_1: 'streaming' })
+  await session.end().catch(() => undefined)
 })

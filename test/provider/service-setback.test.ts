@@ -50,6 +50,31 @@ test('a postmaster that is killed is noticed and started again, and committed ro
   expect((await provider.service.apply(wanted)).events).toEqual([])
 })
 
+test('a server that another program told to stop does not wait for its clients: it is noticed, and started again', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const noticed: string[] = []
+  provider.watch((_, id) => void noticed.push(id))
+  const wanted = await newWanted(provider, { size: 'shared' })
+  await settle(provider, wanted)
+  const client = await loginTo(provider, wanted)
+  const pid = await postmasterPid(world, wanted)
+  process.kill(pid, 'SIGTERM')
+  await until(() => noticed.includes(wanted.service_id), { what: 'the stop is noticed' })
+  expect((await settle(provider, wanted)).state).toBe('serving')
+  expect(await postmasterPid(world, wanted)).not.toBe(pid)
+  await client.end().catch(() => undefined)
+})
+
+test('a server that stands still (SIGSTOP) stops with its service', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const wanted = await newWanted(provider, { size: 'shared' })
+  await settle(provider, wanted)
+  process.kill(await postmasterPid(world, wanted), 'SIGSTOP')
+  expect((await provider.service.apply({ ...wanted, generation: 2, power: 'off' })).state).toBe('stopped')
+})
+
 test('a delete right after a crash leaves no process, file or shared memory', async () => {
   const world = await newWorld()
   const provider = await world.open()

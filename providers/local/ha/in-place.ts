@@ -97,7 +97,8 @@ async function staysInPlace(
 ): Promise<Staying | undefined> {
   if (!ownAddressOf(wanted, node.number) || !(await findHaproxyProgram())) return undefined
   const { postmaster } = await findPostmaster(node)
-  if (!postmaster || !(await isInNetwork(host, wanted.vpc_id, postmaster.pid))) return undefined
+  if (!postmaster || postmaster.stopping) return undefined
+  if (!(await isInNetwork(host, wanted.vpc_id, postmaster.pid))) return undefined
   const hashes = await ensureStandbyFiles(host, standbySpecOf(node, node.number, wanted, installation))
   return postmaster.settings_hash === hashes.settings_hash ? { postmaster, hashes } : undefined
 }

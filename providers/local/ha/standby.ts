@@ -122,7 +122,7 @@ export async function ensureStandbyRunning(
   if (postmaster) await ensureRemoved(effect, 'WAL of the lost primary', node.tail)
   else await ensureTailTaken(effect, node, 'lost')
   const in_network = postmaster !== undefined && (await isInNetwork(host, spec.vpc_id, postmaster.pid))
-  if (postmaster && postmaster.settings_hash === hashes.settings_hash && in_network) {
+  if (postmaster && postmaster.settings_hash === hashes.settings_hash && in_network && !postmaster.stopping) {
     const ready = postmaster.ready ? postmaster : await readyPostmaster(node)
     if (ready) await ensureReloaded(effect, node, ready, hashes.files_hash)
     return ready ? { ...ready, found: postmaster.ready } : still_starting

@@ -42,12 +42,14 @@ export async function ensurePrimaryStopped(change: Switch): Promise<ObservedSwit
   const nodes = standbys.map((number) => nodeAt(base, number, 'standby'))
   const { postmaster } = await findPostmaster(node)
   if (postmaster) {
-    if (!postmaster.ready) return { events: [] }
-    const written_out = await writeOut(node).catch(() => undefined)
-    // It cannot be asked right now: a server that does not serve is dealt with first.
-    if (written_out === undefined) return { events: [] }
-    if (written_out === 'not followed') return await giveUp(change, 'none of its replicas follows it')
-    await Promise.all(nodes.map((one) => writeOutUpTo(one, written_out)))
+    // An earlier pass has told it to stop.
+    if (!postmaster.stopping) {
+      const written_out = postmaster.ready ? await writeOut(node).catch(() => undefined) : undefined
+      // It cannot be asked right now: a server that does not serve is dealt with first.
+      if (written_out === undefined) return { events: [] }
+      if (written_out === 'not followed') return await giveUp(change, 'none of its replicas follows it')
+      await Promise.all(nodes.map((one) => writeOutUpTo(one, written_out)))
+    }
     host.watch.forget(node.service_id)
     await pausePooler(host, node)
     const waiting_for = await ensureStopped(host.effect, node)

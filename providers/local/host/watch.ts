@@ -1,13 +1,15 @@
 // Notices the death of a process of a service, also when it is not our child: within half a second, or at once where
-// a replica could take over. Of those it also notices that they were stopped (SIGSTOP), no longer answer, or have lost their data.
+// a replica could take over. Of those it also notices that they were stopped (SIGSTOP), no longer answer, or have lost their data;
+// of every server, that another program told it to stop.
 // Promises: one call back per death, no confusion by a reused process id, next to no cost while nothing happens.
 // It only reads; the caller finds out what a death means.
 import { closeSync, openSync, readSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { isStopped } from '../../host/daemon.ts'
+import { isStopping, pid_file } from '../../host/postmaster.ts'
 import { findConnection, type Listening } from './liveness.ts'
 import { newPolling } from './polling.ts'
-import { findEntry } from './tenant-files.ts'
+import { findEntry, openFile } from './tenant-files.ts'
 
 export type Watch = {
   /**
@@ -28,13 +30,18 @@ export type WatchOptions = {
   urgent?: boolean
   /** Its unix socket, polled for an answer. */
   listening?: Listening
-  /** Its data directory, checked at every poll: moved or emptied, the server itself would not notice for long. */
+  /**
+   * A server's data directory. Its pid file says when the server is told to stop; of a server with a socket it is checked at every poll
+   * for an answer, because the server itself would not notice for long that it was moved or emptied.
+   */
   data?: string
 }
 
 type Tracked = WatchOptions & {
   pid: number
   fd: number | undefined
+  /** Its pid file, which PostgreSQL never replaces while it runs. */
+  pid_file_fd: number | undefined
   line?: Socket | undefined
   /** Of urgent processes: as of the last poll. */
   stopped?: boolean
@@ -45,11 +52,13 @@ const poll_for_stops_every_ms = 250
 const poll_urgently_every_ms = 100
 const ask_every_ms = 2_000
 const answer_within_ms = 1_000
+/** Its lines are two paths and a few numbers. */
+const pid_file_bytes_max = 4_096
 
 export function newWatch(): Watch {
   const tracked = new Map<string, Tracked>()
   const callbacks: ((id: string) => void)[] = []
-  const buffer = Buffer.alloc(1)
+  const buffer = Buffer.alloc(pid_file_bytes_max)
 
   const tell = (key: string) => {
     for (const callback of callbacks) callback(key.split('/')[0] ?? key)
@@ -57,12 +66,12 @@ export function newWatch(): Watch {
   const forgetOne = (key: string) => {
     const one = tracked.get(key)
     tracked.delete(key)
-    if (one?.fd !== undefined) closeSync(one.fd)
+    for (const fd of [one?.fd, one?.pid_file_fd]) if (fd !== undefined) closeSync(fd)
     one?.line?.destroy()
   }
   const poll = (chosen: (one: Tracked) => boolean) => {
     const dead: string[] = []
-    for (const [key, one] of tracked) if (chosen(one) && !isAlive(one.fd, buffer)) dead.push(key)
+    for (const [key, one] of tracked) if (chosen(one) && !isUp(one, buffer)) dead.push(key)
     for (const key of dead) forgetOne(key)
     if (dead.length > 0) setTimers()
     for (const key of dead) tell(key)
@@ -70,7 +79,7 @@ export function newWatch(): Watch {
   const ask = (key: string, one: Tracked) => {
     const isTracked = () => tracked.get(key) === one
     // A death is reported once, by the poll or by the connection, whichever notices it first.
-    void renewLine(one, isTracked, () => (isAlive(one.fd, buffer) ? tell(key) : poll((other) => other === one)))
+    void renewLine(one, isTracked, () => (isUp(one, buffer) ? tell(key) : poll((other) => other === one)))
   }
   const timers = [
     newPolling(poll_every_ms, () => poll(() => true)),
@@ -89,7 +98,7 @@ export function newWatch(): Watch {
       const before = tracked.get(key)
       if (before?.pid === pid && isSame(before, options)) return
       forgetOne(key)
-      const one = { ...options, pid, fd: openProcess(pid) }
+      const one = newTracked(pid, options)
       tracked.set(key, one)
       setTimers()
       ask(key, one)
@@ -163,6 +172,30 @@ function openProcess(pid: number): number | undefined {
 }
 
 const zero = '0'.charCodeAt(0)
+
+function newTracked(pid: number, options: WatchOptions): Tracked {
+  const { data } = options
+  return { ...options, pid, fd: openProcess(pid), pid_file_fd: data === undefined ? undefined : openPidFile(data) }
+}
+
+function openPidFile(data: string): number | undefined {
+  try {
+    return openFile(data, pid_file)
+  } catch {
+    return undefined
+  }
+}
+
+/** It lives, and was not told to stop. */
+function isUp({ fd, pid_file_fd }: Tracked, buffer: Buffer): boolean {
+  if (!isAlive(fd, buffer)) return false
+  if (pid_file_fd === undefined) return true
+  try {
+    return !isStopping(buffer.toString('latin1', 0, readSync(pid_file_fd, buffer, 0, buffer.length, 0)))
+  } catch {
+    return true
+  }
+}
 
 /** A zombie is dead, reaped or not: it has no memory left. Half the price of reading its state. */
 function isAlive(fd: number | undefined, buffer: Buffer): boolean {

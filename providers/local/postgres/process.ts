@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process'
 import { readlink, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { commandOf, killProcesses, entering, spawnDaemon, uidOf } from '../../host/daemon.ts'
+import { commandOf, killProcesses, entering, isStopped, spawnDaemon, uidOf } from '../../host/daemon.ts'
 import { ensureEntryRemoved, ensureRemoved, type Effect } from '../host/effect.ts'
 import { isDiskFull, readIfThere, statIfThere } from '../../host/read.ts'
 import { groupOf, type Node } from '../host/layout.ts'
@@ -18,6 +18,7 @@ import { startFailure } from './start-log.ts'
 export type Postmaster = {
   pid: number
   ready: boolean
+  stopping: boolean
   settings_hash: string | undefined
   files_hash: string | undefined
 }
@@ -42,10 +43,10 @@ export async function findPostmaster(node: Node): Promise<Found> {
   const pid_text = readText(node.data, pid_file)
   const found = pid_text === undefined ? undefined : await findRunning(node, pid_text)
   if (!found) return { postmaster: undefined, died: pid_text !== undefined }
-  const { pid, ready, words } = found
+  const { words, ...running } = found
   const name = words.find((word) => word.startsWith('cluster_name='))
   const [, , settings_hash, files_hash] = name?.split('/') ?? []
-  return { postmaster: { pid, ready, settings_hash, files_hash }, died: false }
+  return { postmaster: { ...running, settings_hash, files_hash }, died: false }
 }
 
 export type Hashes = { settings_hash: string; files_hash: string }
@@ -102,6 +103,8 @@ export async function ensureStopped(effect: Effect, node: Node): Promise<string 
     const told_ms = await ensureSince(effect, 'stop marker', node.stopping, String(postmaster.pid))
     const impatient = told_ms > stop_patience_ms
     await sendSignal(effect, node, postmaster.pid, impatient ? 'SIGQUIT' : 'SIGINT')
+    // It does not stop while it stands still (SIGSTOP).
+    if (isStopped(postmaster.pid)) await sendSignal(effect, node, postmaster.pid, 'SIGCONT')
     if (!(await endsWithin(node, postmaster.pid, stop_wait_ms))) return still_stopping
   }
   if (died) await endLeftovers(effect, node)

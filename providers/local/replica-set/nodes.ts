@@ -125,7 +125,8 @@ async function ensureNode(
   const pid = await findReady(node)
   if (pid === undefined) return observed
   // In a larger set the balancer checks their health.
-  host.watch.track(watchedAs(node, number), pid, set.wanted.nodes === 1 ? { listening: node } : {})
+  const { data } = node
+  host.watch.track(watchedAs(node, number), pid, set.wanted.nodes === 1 ? { data, listening: node } : { data })
   host.disk_space_watch.track(node, pid)
   const quota_bytes = quotaBytesOf(set.wanted.service.size, host.disk_quota)
   if (quota_bytes !== undefined) host.quota_watch.track(node, { pid, quota_bytes: quota_bytes * standby_share })

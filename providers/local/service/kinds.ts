@@ -42,15 +42,11 @@ export function newKinds(host: Host): Kinds {
 /** Its primary does not run, or is not ready for logins. */
 async function isDown(host: Host, service_id: string): Promise<boolean> {
   if (host.watch.has(service_id)) return false
-  const pid = await findReady(host, service_id)
-  if (pid !== undefined) host.watch.track(service_id, pid)
-  return pid === undefined
-}
-
-async function findReady(host: Host, service_id: string): Promise<number | undefined> {
   const node = await findService(host.directory, service_id, host.as_root)
-  if (node?.role === 'relayed' && !(await isRelayUp(host, node))) return undefined
+  if (!node || (node.role === 'relayed' && !(await isRelayUp(host, node)))) return true
   // A planted pid file is reported by the full pass.
-  const found = node && (await findPostmaster(node).catch(() => undefined))
-  return found?.postmaster?.ready ? found.postmaster.pid : undefined
+  const found = await findPostmaster(node).catch(() => undefined)
+  if (!found?.postmaster?.ready) return true
+  host.watch.track(service_id, found.postmaster.pid, { data: node.data })
+  return false
 }

@@ -57,7 +57,8 @@ export async function ensureRunning(
   if (unlimited) events.push({ kind: 'disk_quota', message: unlimited })
   if (!postmaster) return await startHere(host, node, wanted, start, events, died)
   const in_network = await isInNetwork(host, wanted.vpc_id, postmaster.pid)
-  if (postmaster.settings_hash === start.settings_hash && in_network) {
+  // Told to stop by another program, it would refuse clients for as long as one stays.
+  if (postmaster.settings_hash === start.settings_hash && in_network && !postmaster.stopping) {
     if (!postmaster.ready) await ensureLimits(host, node, wanted.size)
     const ready = postmaster.ready ? postmaster : await readyPostmaster(node)
     if (!ready) return progress('not_serving', still_starting)

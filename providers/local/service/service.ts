@@ -244,7 +244,7 @@ async function ensureLeads(
 /** Where a replica can take over, its death and its silence are noticed at once. */
 function watch(host: ServiceHost, node: Node, wanted: WantedService, { pid }: Postmaster): void {
   const urgent = { urgent: true, listening: node, data: node.data }
-  host.watch.track(node.service_id, pid, isReplaceable(wanted) ? urgent : {})
+  host.watch.track(node.service_id, pid, isReplaceable(wanted) ? urgent : { data: node.data })
   host.watch.forget(`${node.service_id}/${nodeName(node.number)}`)
   host.archive_watch.track(node)
   host.disk_space_watch.track(node, pid)
