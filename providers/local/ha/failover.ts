@@ -34,7 +34,7 @@ import { ensureStandbyRunning } from './standby.ts'
 import { isStandby } from './standby-data.ts'
 import { ensurePrimaryStopped, isSwitchoverWanted, type Switch } from './switchover.ts'
 import { parseLists } from './synchronous.ts'
-import { ensureTail, ensureTailOffered, ensureTailTaken } from './wal-tail.ts'
+import { ensureTail, ensureTailOffered, ensureTailTaken, hasWalAfter } from './wal-tail.ts'
 
 /** node: the primary's. waiting_for: it can neither serve nor be replaced. */
 export type ObservedPrimary = { node: Node; events: ObservedEvent[]; waiting_for?: string }
@@ -121,7 +121,7 @@ async function replace(change: Switch, trouble: Trouble): Promise<ObservedPrimar
   await ensureFenced(host.effect, node)
   await ensureGroupKilled(host, groupOf(node))
   events.push({ kind: 'fenced', message: `no process of node ${primary.node} runs any more` })
-  const election = await elect(change, trouble)
+  const election = await withinReach(change, await elect(change, trouble))
   if ('wait' in election) {
     const { wait } = election
     if (!trouble.data_is_there) return { node, events, waiting_for: `${trouble.what}, and ${wait}` }
@@ -252,6 +252,17 @@ async function startAndObserve(host: HaHost, node: Node, primary: Node, wanted: 
 
 async function startAsReplica(host: HaHost, node: Node, primary: Node, wanted: WantedService): Promise<void> {
   const installation = await installationAt(host, node, wanted)
+/**
+ * A replica for which commits did not wait may have to read the archive first: together with that the lost primary has all of them, and
+ * what it has not archived joins nothing that the replica has.
+ */
+async function withinReach({ base, primary }: Switch, election: Election): Promise<Election> {
+  if ('wait' in election || haveWaited(await readLists(base))) return election
+  const lost = nodeAt(base, primary.node, 'standby')
+  if (await hasWalAfter(lost, election.position)) return election
+  return { wait: `node ${election.elect} has not read the archive to its end yet` }
+}
+
   if (installation === undefined || (await findLock(node)) === 'copying while it stands still') return
   await ensureNodeHome(host.effect, node)
   await ensureStandbyRunning(host, standbySpecOf(primary, node.number, wanted, installation))

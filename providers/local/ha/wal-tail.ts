@@ -16,7 +16,16 @@ import { statIfThere } from '../../host/read.ts'
 import { findPostmaster } from '../postgres/process.ts'
 import { findEntry } from '../host/tenant-files.ts'
 import type { Position } from './quorum.ts'
-import { archiveAt, isHistory, listSegments, newestTimeline, pgWalOf, timelineOf, walNames } from '../wal/wal.ts'
+import {
+  archiveAt,
+  isHistory,
+  listSegments,
+  newestTimeline,
+  pgWalOf,
+  timelineOf,
+  walNames,
+  type Segment,
+} from '../wal/wal.ts'
 
 const copy_timeout_ms = 60_000
 /** The replica polls several times a second by itself. */
@@ -97,17 +106,18 @@ async function hasReadTail(effect: Effect, elected: Node): Promise<boolean> {
   return false
 }
 
+/** Whether nothing lies between this position and the WAL that the lost primary still has. */
+export async function hasWalAfter(lost: Node, position: Position): Promise<boolean> {
+  const [first] = await listAfter(lost, position)
+  return first === undefined || first.number === numberOf(position, first)
+}
+
 /** Undefined: it lacks nothing, or the lost primary no longer has what it lacks. */
 async function tailOf(lost: Node, elected: Node, position: Position): Promise<Tail | undefined> {
-  // An unreadable folder offers nothing; then the replica has what it has.
-  const segments = await listSegments(pgWalOf(lost.data)).catch(() => [])
-  const begin = (segment_bytes: number) => Number(position.lsn / BigInt(segment_bytes))
-  const tail = segments.filter(
-    ({ name, number, bytes }) => number >= begin(bytes) && timelineOf(name) >= position.timeline,
-  )
+  const tail = await listAfter(lost, position)
   const [first] = tail
   // The replica is further behind than its primary kept WAL for it, or exactly at the end.
-  if (first === undefined || first.number !== begin(first.bytes)) return undefined
+  if (first === undefined || first.number !== numberOf(position, first)) return undefined
   const known = new Set(walNames(pgWalOf(elected.data)))
   const histories = walNames(pgWalOf(lost.data)).filter((name) => isHistory(name) && !known.has(name))
   const begun = tail.filter(({ name, number }) => number === first.number && known.has(name)).map(({ name }) => name)
@@ -122,6 +132,14 @@ async function tailOf(lost: Node, elected: Node, position: Position): Promise<Ta
     ),
   }
 }
+
+/** From the file with the position on, oldest first. An unreadable folder offers nothing; then the replica has what it has. */
+async function listAfter(lost: Node, position: Position): Promise<Segment[]> {
+  const segments = await listSegments(pgWalOf(lost.data)).catch(() => [])
+  return segments.filter((one) => one.number >= numberOf(position, one) && timelineOf(one.name) >= position.timeline)
+}
+
+const numberOf = ({ lsn }: Position, { bytes }: Segment) => Number(lsn / BigInt(bytes))
 
 async function takeOver(lost: Node, elected: Node, { begun, others, offset }: Tail, to: string): Promise<void> {
   const from = join(lost.data, 'pg_wal')
