@@ -1,6 +1,7 @@
 // All that this process watches and remembers of its services and replica sets: made, forgotten and closed in one place. Losing any of
 // it costs only the time until the next pass.
 import type { Effect } from './host/effect.ts'
+import type { HaHost } from './ha/ha-host.ts'
 import { newWatch } from './host/watch.ts'
 import { newLogWatch } from './log/log-watch.ts'
 import type { LogRetention } from './log/retention.ts'
@@ -25,9 +26,9 @@ export function newWatches({ effect, log_retention, lag_reader, disk_space_watch
     disk_space_watch,
     quota_watch,
   }
-  const remembered: Remembered = {
+  const remembered: Remembered & Pick<HaHost, 'deaths_told'> = {
     roles_observed: new Map(),
-    deaths_told: new Set(),
+    deaths_told: new Map(),
     stalls_told: new Set(),
     pruned_up_to: new Map(),
   }

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { ownName } from '#providers/host/process-name.ts'
 import type { WantedService } from '#providers/provider.ts'
 import { ask, settle } from '#test/provider/service-fixture.ts'
 import { dataOf, homeOf, makeOld, nodePid, standbysOf } from '#test/provider/standby-fixture.ts'
@@ -65,6 +66,8 @@ test('a primary that cannot be started is not replaced by a replica that does no
   await failForLong(ha)
   const { events } = await provider.service.apply(wanted)
   expect(events.map(({ kind }) => kind)).toEqual(['primary lost', 'fenced', 'not replaced'])
+  // Said once, not by every pass.
+  expect((await provider.service.apply(wanted)).events).toEqual([])
   await writeFile(control, before)
   expect(await kindsUntilSettled(ha)).not.toContain('elected')
 })
@@ -81,6 +84,20 @@ test('a service that is stopped forgets for how long its primary did not start',
   await settle(provider, stopped)
   await writeFile(control, before)
   expect(await kindsUntilSettled(ha)).toEqual([])
+})
+
+test('a primary that may not be started yet, because its data is being copied, is not lost', async () => {
+  const ha = await newHa(1, 1)
+  const { world, provider, wanted } = ha
+  await settle(provider, { ...wanted, generation: 2, power: 'off' })
+  const lock = join(homeOf(world, wanted), 'copying')
+  await writeFile(lock, `copying while it stands still\n${ownName()}\n`)
+  expect((await provider.service.apply(wanted)).waiting_for).toContain('its data is being copied')
+  await makeOld(join(homeOf(world, wanted), 'primary-down'))
+  expect((await provider.service.apply(wanted)).events).toEqual([])
+  await rm(lock)
+  expect(await kindsUntilSettled(ha)).toEqual([])
+  expect(await primaryOf(ha)).toEqual({})
 })
 
 /** The first starts of the primary failed so long ago. */

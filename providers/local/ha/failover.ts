@@ -18,7 +18,7 @@ import { groupOf, nodeAt, type Node } from '../host/layout.ts'
 import { ensureGroupKilled } from '../host/leftovers.ts'
 import { findEntry } from '../host/tenant-files.ts'
 import { answers } from '../host/liveness.ts'
-import { ensureSince } from '../host/since.ts'
+import { ensureSince, findAge } from '../host/since.ts'
 import type { HaHost } from './ha-host.ts'
 import { ensurePaused } from '../pooler/pooler.ts'
 import { inForce } from '../postgres/port-in-force.ts'
@@ -89,7 +89,7 @@ async function troubleOf({ effect }: HaHost, node: Node): Promise<Trouble | unde
     const { postmaster, died } = await findPostmaster(node)
     if (died) return { what: `${name} has died`, ...startable }
     if (!postmaster) {
-      return (await staysDown(effect, node)) ? { what: `${name} does not start`, ...unstartable } : undefined
+      return (await staysDown(node)) ? { what: `${name} does not start`, ...unstartable } : undefined
     }
     await ensureRemoved(effect, 'sign of being down', downOf(node))
     if (!postmaster.ready || !(await listensAsPrimary(node))) return undefined
@@ -105,13 +105,17 @@ const startable = { data_is_there: true, may_start: true }
 const unstartable = { data_is_there: true, may_start: false }
 const lost_data = { data_is_there: false, may_start: false }
 
-/** Whether every pass for a while has found it down, and none could start it. */
-async function staysDown(effect: Effect, node: Node): Promise<boolean> {
-  return (await ensureSince(effect, 'sign of being down', downOf(node), String(node.number))) > down_patience_ms
+/** Since when no pass could start the primary. */
+export const downOf = ({ home }: Node) => join(home, 'primary-down')
+
+/** What keeps a pass from trying, such as a copy of data that stands still, says nothing about the primary. */
+export async function noteStartFailed(effect: Effect, node: Node): Promise<void> {
+  await ensureSince(effect, 'sign of being down', downOf(node), String(node.number))
 }
 
-/** Since when passes have found the primary down. */
-export const downOf = ({ home }: Node) => join(home, 'primary-down')
+async function staysDown(node: Node): Promise<boolean> {
+  return ((await findAge(downOf(node), String(node.number))) ?? 0) > down_patience_ms
+}
 
 async function replace(change: Switch, trouble: Trouble): Promise<ObservedPrimary> {
   const { host, base, primary } = change
@@ -124,14 +128,26 @@ async function replace(change: Switch, trouble: Trouble): Promise<ObservedPrimar
   const election = await withinReach(change, await elect(change, trouble))
   if ('wait' in election) {
     const { wait } = election
-    if (!trouble.data_is_there) return { node, events, waiting_for: `${trouble.what}, and ${wait}` }
-    events.push({ kind: 'not replaced', message: `node ${primary.node} is started again, because ${wait}` })
-    return { node, events }
+    const waiting_for = trouble.data_is_there ? undefined : `${trouble.what}, and ${wait}`
+    const again = `node ${primary.node} is started again, because ${wait}`
+    if (!waiting_for) events.push({ kind: 'not replaced', message: again })
+    return { node, events: untoldOf(host, node, events), ...(waiting_for && { waiting_for }) }
   }
   const { elect: number, position } = election
   const at = `${lsnText(position.lsn)} on timeline ${position.timeline}`
   events.push({ kind: 'elected', message: `node ${number} becomes the primary; it has everything up to ${at}` })
-  return { node: await handOver(change, { node: number, position }, 'as it runs'), events }
+  return {
+    node: await handOver(change, { node: number, position }, 'as it runs'),
+    events: untoldOf(host, node, events),
+  }
+}
+
+/** A loss that lasts is reported once, not by every pass. */
+function untoldOf({ deaths_told }: HaHost, { service_id }: Node, events: ObservedEvent[]): ObservedEvent[] {
+  const text = events.map(({ message }) => message).join('; ')
+  if (deaths_told.get(service_id) === text) return []
+  deaths_told.set(service_id, text)
+  return events
 }
 
 type Next = { node: number; position: Position }
@@ -236,6 +252,17 @@ async function elect({ host, base, wanted, primary, standbys }: Switch, trouble:
   return electionOf({ primary: primary.node, lists, observed: [...observed, ...(await Promise.all(started))] })
 }
 
+/**
+ * A replica for which commits did not wait may have to read the archive first: together with that the lost primary has all of them, and
+ * what it has not archived joins nothing that the replica has.
+ */
+async function withinReach({ base, primary }: Switch, election: Election): Promise<Election> {
+  if ('wait' in election || haveWaited(await readLists(base))) return election
+  const lost = nodeAt(base, primary.node, 'standby')
+  if (await hasWalAfter(lost, election.position)) return election
+  return { wait: `node ${election.elect} has not read the archive to its end yet` }
+}
+
 /** As a replica: a former primary that was not yet made a replica has no position to report. */
 async function isRunning(node: Node): Promise<boolean> {
   return (await isStandby(node)) && (await findPostmaster(node)).postmaster !== undefined
@@ -252,17 +279,6 @@ async function startAndObserve(host: HaHost, node: Node, primary: Node, wanted: 
 
 async function startAsReplica(host: HaHost, node: Node, primary: Node, wanted: WantedService): Promise<void> {
   const installation = await installationAt(host, node, wanted)
-/**
- * A replica for which commits did not wait may have to read the archive first: together with that the lost primary has all of them, and
- * what it has not archived joins nothing that the replica has.
- */
-async function withinReach({ base, primary }: Switch, election: Election): Promise<Election> {
-  if ('wait' in election || haveWaited(await readLists(base))) return election
-  const lost = nodeAt(base, primary.node, 'standby')
-  if (await hasWalAfter(lost, election.position)) return election
-  return { wait: `node ${election.elect} has not read the archive to its end yet` }
-}
-
   if (installation === undefined || (await findLock(node)) === 'copying while it stands still') return
   await ensureNodeHome(host.effect, node)
   await ensureStandbyRunning(host, standbySpecOf(primary, node.number, wanted, installation))

@@ -9,4 +9,6 @@ export type HaHost = PostgresHost &
     log_watch: LogWatch
     /** Where the kernel itself enforces quotas. */
     projects: Projects | undefined
+    /** What this process has reported of a service's death that is not undone yet. Only keeps the report from being repeated. */
+    deaths_told: Map<string, string>
   }

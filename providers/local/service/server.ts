@@ -1,6 +1,7 @@
 // The server of a service's primary: it runs with the wanted settings, and is started, or stopped and started again,
 // as needed. A planned restart is a pause for clients of the pooler, and finds the replicas ready for it.
 import type { ObservedEvent, Size, WantedService } from '../../provider.ts'
+import { noteStartFailed } from '../ha/failover.ts'
 import { findLock } from '../host/lock.ts'
 import { majorOf } from '../postgres/data-directory.ts'
 import { installationFor, missingExtensionSentence, type PostgresInstallation } from '../postgres/installation.ts'
@@ -96,8 +97,9 @@ async function startHere(
   if (died) await ensurePaused(host, node)
   // Reported before the time that a start and a recovery take.
   if (died && !host.deaths_told.has(node.service_id)) {
-    host.deaths_told.add(node.service_id)
-    return setback('not_serving', 'PostgreSQL has died and is started again', 0)
+    const message = 'PostgreSQL has died and is started again'
+    host.deaths_told.set(node.service_id, message)
+    return setback('not_serving', message, 0)
   }
   if ((await findLock(node)) === 'copying while it stands still') {
     return progress('not_serving', 'its data is being copied; it starts right after')
@@ -121,6 +123,7 @@ async function startHere(
     events.push({ kind: 'restarted', message: 'PostgreSQL died and was started again' })
   }
   if (typeof started !== 'string') return started
+  if (!begun) await noteStartFailed(effect, node)
   const look_again_seconds = started === killed_at_start ? look_again_when_killed_seconds : undefined
   return { ...setback('not_serving', started, look_again_seconds), in_progress: begun || started === end_of_wal }
 }

@@ -12,8 +12,6 @@ export type Remembered = {
     string,
     { what: string; at_ms: number; lacks?: string | undefined; postgres_version?: string | undefined }
   >
-  /** Services whose death this process has reported and not yet undone. Only keeps the report from being repeated. */
-  deaths_told: Set<string>
   /** Services whose archive this process has reported to be stalled. Only saves a listing. */
   stalls_told: Set<string>
   /** The WAL file up to which this process itself pruned a service's archive. Only saves a listing. */

@@ -74,8 +74,6 @@ async function observe(host: ServiceHost, own: Node, wanted: WantedService): Pro
 
 async function observeInForce(host: ServiceHost, base: Node, wanted: WantedService): Promise<ObservedService> {
   const { node, events, waiting_for } = await leaderFor(host, base, wanted)
-  // A lost primary has been reported already as not serving.
-  if (events.length > 0) host.deaths_told.add(wanted.service_id)
   if (waiting_for !== undefined) return { ...setback('not_serving', waiting_for), events, snapshots: [] }
   await beginEarly(host, node, wanted)
   const of_server = await ensureAsWanted(host, node, wanted).catch(async (error: unknown) => {
