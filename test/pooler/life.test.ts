@@ -34,6 +34,15 @@ poolerTest('a pooler that is killed comes back, and one whose server ended serve
   await client.end()
 })
 
+poolerTest('a pooler that stands still (SIGSTOP) is started again', async () => {
+  const world = await newWorld()
+  const { provider, wanted } = await newPooled(world)
+  process.kill(await poolerPid(world, wanted), 'SIGSTOP')
+  const { events } = await settle(provider, wanted)
+  expect(events.map(({ kind }) => kind)).toEqual(['restarted'])
+  expect(await askThrough({ provider, wanted }, 'select 7')).toBe('7')
+})
+
 poolerTest('a pooler whose port is taken waits for it, and its service serves meanwhile', async () => {
   const world = await newWorld()
   const { provider, wanted } = await newPooled(world)

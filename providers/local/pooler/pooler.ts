@@ -7,6 +7,7 @@
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Endpoint, ObservedEvent, Size } from '../../provider.ts'
+import { isStopped } from '../../host/daemon.ts'
 import { ensureFile, ensureFolder, ensureRemoved } from '../host/effect.ts'
 import { readIfThere, statIfThere } from '../../host/read.ts'
 import type { Node } from '../host/layout.ts'
@@ -84,6 +85,12 @@ export async function ensurePooler(host: PoolerHost, spec: PoolerSpec): Promise<
   await ensureResumed(host, node)
   await ensurePoolerLogBounded(host.effect, node)
   const waiting_for = await loginTrouble(host, spec)
+  // Stopped by SIGSTOP; one that only waits for PostgreSQL goes on.
+  if (waiting_for !== undefined && isStopped(running)) {
+    await killPooler(host.effect, node)
+    events.push({ kind: 'restarted', message: 'the connection pooler did not answer any more and is started again' })
+    return { ...setback(waiting_for, 0), events }
+  }
   return {
     ...(waiting_for === undefined ? { serving: true } : setback(waiting_for, look_again_soon_seconds)),
     events,
