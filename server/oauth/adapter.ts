@@ -3,6 +3,7 @@
 //    a reader of the store cannot use them.
 // 2. Each may be used once, also when two requests come at the same moment: the second ends the whole grant.
 // 3. A grant that ends is removed at once: its access tokens are refused from then on.
+// 4. What a program sends as its own text is text: with NUL or half a character in it the store could keep the record and read no part of it.
 import { hash } from 'node:crypto'
 import type { Adapter, AdapterFactory, AdapterPayload } from 'oidc-provider'
 import type { Db } from '../store/db.ts'
@@ -23,17 +24,21 @@ const hashed_models = new Set(['AuthorizationCode', 'RefreshToken', 'Session', '
 const own_id = '{own id}'
 /** For the few records without a lifetime of their own. */
 const seconds_default = 24 * 60 * 60
+/** NUL, or half a character, as JSON writes them. */
+const no_text = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/
 
 type AdapterParts = {
   /** What is thrown when a thing that may be used once is used again. */
   reuse: () => Error
+  /** What is thrown when something to be stored contains what is no text. */
+  notText: () => Error
   /** Drops what is believed about callers. */
   forget: () => void
   /** What is stored of a program that registers itself. */
   admit: (said: RecordPayload) => Promise<RecordPayload>
 }
 
-export function newAdapter(db: Db, { reuse, forget, admit }: AdapterParts): AdapterFactory {
+export function newAdapter(db: Db, { reuse, notText, forget, admit }: AdapterParts): AdapterFactory {
   return (model) => {
     const keyOf = (id: string) => recordIdOf(model, id)
     const find = async (by: 'id' | 'uid' | 'user_code', value: string, id?: string) => {
@@ -47,8 +52,9 @@ export function newAdapter(db: Db, { reuse, forget, admit }: AdapterParts): Adap
       return { ...payload, ...consumed } as AdapterPayload
     }
     const adapter: Adapter = {
-      upsert: async (id, payload, seconds = model === registered_model ? unused_seconds : seconds_default) =>
-        saveRecord(db, {
+      upsert: async (id, payload, seconds = model === registered_model ? unused_seconds : seconds_default) => {
+        if (no_text.test(JSON.stringify(payload))) throw notText()
+        return saveRecord(db, {
           model,
           id: keyOf(id),
           payload: model === registered_model ? await admit(payload) : storedOf(model, payload),
@@ -57,7 +63,8 @@ export function newAdapter(db: Db, { reuse, forget, admit }: AdapterParts): Adap
           user_code: payload.userCode ?? null,
           uid: payload.uid ?? null,
           expires_at: new Date(Date.now() + seconds * 1000),
-        }),
+        })
+      },
       find: (id) => find('id', keyOf(id), id),
       findByUid: (uid) => find('uid', uid),
       findByUserCode: (user_code) => find('user_code', user_code),

@@ -75,11 +75,12 @@ async function makeProvider(parts: ProviderParts, key: SigningKey): Promise<Prov
   const { db, log, origin, forget, registers } = parts
   const { Provider, errors } = await import('oidc-provider')
   const reuse = () => new errors.InvalidGrant('it was used already')
+  const notText = () => new errors.InvalidRequest('a parameter is not well-formed Unicode without NUL')
   const unknownResource = () => new errors.InvalidTarget()
   const provider = new Provider(issuerOf(origin()), {
     ...protocolOf(origin(), { unknownResource, registers, reads: registers ? documentSettings(errors) : undefined }),
     ...pagesOf(db, origin()),
-    adapter: newAdapter(db, { reuse, forget, admit: (said) => admitProgram(db, said, errors) }),
+    adapter: newAdapter(db, { reuse, notText, forget, admit: (said) => admitProgram(db, said, errors) }),
     jwks: { keys: [{ ...key.private_jwk, kty: 'EC', kid: key.kid, alg: signing_alg, use: 'sig' }] },
     findAccount: async (_context, id) => {
       const user = await findUser(db, Number(id))
