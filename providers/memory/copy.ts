@@ -1,5 +1,12 @@
 // The moments of a service of the memory provider: its snapshots, and what is copied from it into a fork or into itself.
-import type { Moment, ObservedService, ObservedSnapshot, ServiceSource, WantedService } from '../provider.ts'
+import type {
+  Moment,
+  ObservedService,
+  ObservedSnapshot,
+  ServiceSource,
+  WantedService,
+  WantedSnapshot,
+} from '../provider.ts'
 import type { Thing, Things } from './thing.ts'
 
 type Service = Thing<WantedService>
@@ -34,12 +41,18 @@ export function exchange(thing: Service, services: Services): Pick<ObservedServi
 }
 
 /** Takes those that are wanted, and removes all others. */
-export function copiesOf({ wanted, snapshots }: Service): Pick<ObservedService, 'snapshots' | 'restorable'> {
-  const kept = new Set(wanted.snapshots.filter(({ deleted }) => !deleted).map(({ snapshot_id }) => snapshot_id))
+export function copiesOf({
+  wanted,
+  snapshots,
+  exchange_id,
+}: Service): Pick<ObservedService, 'snapshots' | 'restorable'> {
+  const is_exchanged = wanted.exchange === undefined || wanted.exchange.exchange_id === exchange_id
+  const isKept = ({ deleted }: WantedSnapshot) => !deleted || !is_exchanged
+  const kept = new Set(wanted.snapshots.filter(isKept).map(({ snapshot_id }) => snapshot_id))
   for (const id of snapshots.keys()) if (!kept.has(id)) snapshots.delete(id)
   const observed = wanted.snapshots.map(({ snapshot_id, deleted }): ObservedSnapshot => {
-    if (deleted) return { snapshot_id, state: 'absent' }
-    const taken_at = snapshots.get(snapshot_id) ?? new Date()
+    const taken_at = snapshots.get(snapshot_id) ?? (deleted ? undefined : new Date())
+    if (taken_at === undefined) return { snapshot_id, state: 'absent' }
     snapshots.set(snapshot_id, taken_at)
     return { snapshot_id, state: 'complete', taken_at, size_bytes }
   })

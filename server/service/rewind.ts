@@ -54,12 +54,11 @@ export function rewindHandlers(
         const row = await lockForExchange(tx, context, params)
         const parent = await lockParent(tx, context, row)
         const { service_id } = row
-        await saveSnapshotDeleted(
-          tx,
-          (await listSnapshots(tx, service_id)).map(({ snapshot_id }) => snapshot_id),
-        )
+        const lasting = (await listSnapshots(tx, service_id)).filter(({ deleted_at }) => deleted_at === null)
+        const dropped = lasting.map(({ snapshot_id }) => snapshot_id)
+        await saveSnapshotDeleted(tx, dropped)
         await insertSnapshot(tx, { snapshot_id: newId(), service_id, kind: 'initial' })
-        const change = exchangeChange(row, { exchange_id: newId(), service_id: parent.service_id })
+        const change = exchangeChange(row, { exchange_id: newId(), service_id: parent.service_id, dropped })
         const event = `a reset to the present of ${parent.service_id} requested`
         const source_time = new Date().toISOString()
         const source = { source_strategy: 'NOW', source_snapshot_id: null, source_time } as const

@@ -14,7 +14,8 @@ import { poolerView, replicaSetView } from './replica-set-view.ts'
 import { writtenPolicyOf } from '../snapshot/policy.ts'
 import type { SnapshotRow } from '../snapshot/store.ts'
 import { endpointOf, wantedAddressesOf } from '../address.ts'
-import type { ExchangeRow, ServiceRow, WantedChange } from './store.ts'
+import type { ExchangeRow } from './copies.ts'
+import type { ServiceRow, WantedChange } from './store.ts'
 
 export const services_per_project_max = 1000
 

@@ -6,9 +6,7 @@ import { listReplicaSets, type ReplicaSetRow } from './replica-sets.ts'
 import type { ForkStrategy } from '#contract/snapshot.ts'
 import type { Restorable } from '#providers/provider.ts'
 import type { ServiceState } from '#contract/service-status.ts'
-
-/** at: a moment of the service in UTC, to the microsecond; absent: its present. kept_as: a snapshot of the state before. */
-export type ExchangeRow = { exchange_id: string; generation: number; service_id: string; at?: string; kept_as?: string }
+import type { ExchangeRow } from './copies.ts'
 
 export type ServiceRow = {
   service_id: string

@@ -1,7 +1,7 @@
 // The data that a service had before an exchange (service/exchange.ts): they lie aside, out of the reach of the service's user, until
 // the snapshot as which they are kept is taken.
 import { join } from 'node:path'
-import type { WantedService } from '../../provider.ts'
+import type { WantedService, WantedSnapshot } from '../../provider.ts'
 import { ensureRemoved, type Effect } from '../host/effect.ts'
 import { statIfThere } from '../../host/read.ts'
 import type { Node } from '../host/layout.ts'
@@ -14,6 +14,12 @@ export async function isExchanged(node: Node, { exchange }: WantedService): Prom
   if (exchange === undefined) return true
   const { exchange_id, state } = (await readExchange(node)) ?? {}
   return exchange_id === exchange.exchange_id && state === 'done'
+}
+
+/** The snapshots that stay: all, until the data that they are of has given way together with them. An exchange may be refused. */
+export async function standing(node: Node, wanted: WantedService): Promise<WantedSnapshot[]> {
+  const go_with_data = wanted.exchange?.kept_as === undefined && !(await isExchanged(node, wanted))
+  return wanted.snapshots.filter(({ deleted }) => go_with_data || !deleted)
 }
 
 /** The data of before an exchange stay until their snapshot is taken. */

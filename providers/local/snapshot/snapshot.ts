@@ -19,7 +19,7 @@ import { requireDiskSpace } from '../host/disk-space.ts'
 import { Planted } from '../host/tenant-files.ts'
 import { readControl } from '../postgres/control-file.ts'
 import { ensureStopped, findPostmaster } from '../postgres/process.ts'
-import { ensureBeforeRemoved, findBefore, isExchanged } from './before.ts'
+import { ensureBeforeRemoved, findBefore, isExchanged, standing } from './before.ts'
 import { leftAt, readExchange } from '../wal/left.ts'
 import { fileIsOnPath, findPath, findPathTo, isOnPath, type Path } from '../wal/timeline.ts'
 import { archiveAt, pgWalOf, segmentNameOf, walPositionOf, segmentNumberOf, timelineOf } from '../wal/wal.ts'
@@ -51,7 +51,7 @@ export async function ensureSnapshots(
     if (error instanceof Planted) throw error
     return undefined
   })
-  await removeOthers(host, node, neededFor(lasting, await listComplete(node), periods))
+  await removeOthers(host, node, neededFor(await standing(node, wanted), await listComplete(node), periods))
   const isLost = newLost(node, wanted)
   const outcome = (await isExchanged(node, wanted)) ? await takeMissing(host, node, lasting, isLost) : {}
   const complete = await listComplete(node)
