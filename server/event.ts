@@ -9,6 +9,17 @@ import { fragment, sql } from './store/sql.ts'
 /** The contract's kinds. A provider, which does not know the contract, tells them as text; a test reads them all. */
 export type EventKind = ServiceEventKind | (string & {})
 
+const text_chars_max = 4_000
+
+/**
+ * As people are told it. A provider's words may repeat those of a tenant, which are as long as the tenant likes; and a character that the
+ * store does not take would fail every pass.
+ */
+export function tellable(text: string): string {
+  const told = text.length > text_chars_max ? `${text.slice(0, text_chars_max)}…` : text
+  return told.toWellFormed().replaceAll(/[^\P{Cc}\n\t]/gu, '\ufffd')
+}
+
 /** Of a service that has its row. Late in the transaction: others of the project wait for its end. */
 export async function insertEvent(tx: Sql, service_id: string, kind: EventKind, message: string): Promise<void> {
   await tx.query(
@@ -18,7 +29,7 @@ export async function insertEvent(tx: Sql, service_id: string, kind: EventKind, 
         from services where service_id = ${service_id}),
       inserted as (
         insert into service_events (project_id, service_id, kind, message)
-        select project_id, ${service_id}, ${kind}, ${message} from turn returning project_id)
+        select project_id, ${service_id}, ${kind}, ${tellable(message)} from turn returning project_id)
       select pg_notify('settled', project_id) from inserted`,
     'insert event',
   )

@@ -1,5 +1,6 @@
 // Which events a pass adds by itself, as a table of what the row had and what the provider observed.
 import { expect, test } from 'vitest'
+import { tellable } from './event.ts'
 import { changesOf } from './reconcile.ts'
 
 const row = { generation: 3, settled_generation: 2, waiting_for: 'PostgreSQL is starting' }
@@ -12,4 +13,11 @@ test.each([
   ['a wanted state that holds is settled', { settled: true }, [`settled: ${settled}`]],
 ])('%s', (_, observed, expected) => {
   expect(changesOf(row, observed).map(({ kind, message }) => `${kind}: ${message}`)).toEqual(expected)
+})
+
+test('what a tenant made a provider say is told without what would not be stored, or would fill the store', () => {
+  expect(tellable('the mask failed: \u001b[2J\u0000\u009b \ud800\nand more\t.')).toBe(
+    'the mask failed: \ufffd[2J\ufffd\ufffd \ufffd\nand more\t.',
+  )
+  expect(tellable('x'.repeat(1_000_000))).toHaveLength(4_001)
 })

@@ -1,6 +1,7 @@
 // One pass over one subject, the same for services, replica sets and VPCs: find what is wanted, hand it to the provider, write down what
 // it observed. The row is the only truth; nothing is remembered between two passes. What differs between the kinds comes in.
 import type { Pass } from '#providers/provider.ts'
+import { tellable } from './event.ts'
 import type { Log } from './log.ts'
 import type { Reconcile, Reconciled } from './reconciler.ts'
 import type { Sql } from './store/db.ts'
@@ -46,7 +47,7 @@ export function newReconcile<Subject, Result extends Observed>(parts: Parts<Subj
     const subject = await parts.find(key)
     if (subject === undefined) return unwantedOf(await applyUnwanted(key, pass))
     try {
-      const observed = await parts.apply(subject, pass)
+      const observed = told(await parts.apply(subject, pass))
       const onSettled = () => parts.onSettled?.(subject, observed)
       if (parts.isDeleted(subject) && observed.settled) {
         return { again: 'never', save: (tx) => parts.saveRemoved(tx, subject), onSettled }
@@ -61,10 +62,14 @@ export function newReconcile<Subject, Result extends Observed>(parts: Parts<Subj
       log.error({ err: error, key }, 'a provider failed')
       const waiting_for = 'an unexpected error; the server log has the details, and it is tried again'
       const message = error instanceof Error ? error.message : String(error)
-      return { again: 'backoff', error: message, save: (tx) => parts.saveSetback(tx, subject, waiting_for) }
+      return { again: 'backoff', error: tellable(message), save: (tx) => parts.saveSetback(tx, subject, waiting_for) }
     }
   }
 }
+
+/** As it is stored, so that the next pass compares the same words. */
+const told = <Result extends Observed>(observed: Result): Result =>
+  observed.waiting_for === undefined ? observed : { ...observed, waiting_for: tellable(observed.waiting_for) }
 
 const secondsOf = ({ settled, look_again_seconds = settled ? routine_seconds : unsettled_seconds }: Observed) =>
   look_again_seconds

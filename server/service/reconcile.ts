@@ -15,7 +15,7 @@ import { setIdsOf } from './change.ts'
 import { acrossOf } from './across.ts'
 import type { ServiceContext } from './context.ts'
 import { listForksBeingMade, saveExchangeRefused, saveSourceFailed } from './copies.ts'
-import { insertEvent } from '../event.ts'
+import { insertEvent, tellable } from '../event.ts'
 import { saveEnded } from './endings.ts'
 import { isToBeRemoved, wantedOf } from './rules.ts'
 import { findService, removeService, saveFirstPass, saveObserved, saveRestorable, type ServiceRow } from './store.ts'
@@ -95,7 +95,7 @@ async function savePass(tx: Sql, context: ServiceContext, { row, snapshots }: Su
     state: observed.state,
     settled_generation: observed.settled ? row.generation : row.settled_generation,
     waiting_for: observed.waiting_for ?? null,
-    postgres_version: observed.postgres_version ?? null,
+    postgres_version: observed.postgres_version === undefined ? null : tellable(observed.postgres_version),
     failing: isSetback(observed),
   })
   const ends_now = observed.settled && row.kept_until !== null && row.ended_at === null

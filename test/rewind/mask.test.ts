@@ -69,6 +69,7 @@ test('a mask may do what the owner may: more fails, and the fork stays closed', 
     'set session authorization postgres': 'permission denied to set session authorization "postgres"',
     'rollback; create role intruder superuser': 'permission denied to create role',
     'begin; this is no SQL': 'syntax error at or near "this"',
+    [`select repeat('x', 1000000) from generate_series(1, 300)`]: 'its statements answer more than 256 MB',
   }
   for (const [mask, refused] of Object.entries(attacks)) {
     const child = await newWanted(provider, { size: 'shared', source, mask })

@@ -4,6 +4,8 @@
 import type { Socket } from 'node:net'
 import { newSocketTo } from './tenant-files.ts'
 
+/** PostgreSQL says one byte, or a sentence where it cannot start a session. A program of the service's user may go on without end. */
+const answer_bytes_max = 1024
 const ssl_request = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
 
 /** The folder of its unix socket, and the port after which that is named. */
@@ -15,13 +17,16 @@ export async function findConnection(at: Listening, timeout_ms: number): Promise
   const socket = newSocketTo(at.sockets, `.s.PGSQL.${at.port}`)
   const timer = setTimeout(resolve, timeout_ms, false)
   socket.once('connect', () => socket.write(ssl_request))
-  socket.once('data', () => resolve(true))
+  socket.on('data', () => {
+    resolve(socket.bytesRead <= answer_bytes_max)
+    if (socket.bytesRead > answer_bytes_max) socket.destroy()
+  })
   socket.on('error', () => resolve(false))
   socket.once('close', () => resolve(false))
   socket.connect({ path: at.sockets })
   const answered = await promise
   clearTimeout(timer)
-  if (answered) return socket
+  if (answered && !socket.destroyed) return socket
   socket.destroy()
   return undefined
 }

@@ -26,8 +26,8 @@ export type SessionOptions = {
 const connect_timeout_ms_default = 5_000
 const statement_timeout_ms_default = 8_000
 const goodbye_ms_max = 500
-/** Of one session, the longest of which reads a few hundred bytes every few seconds. */
-const answer_bytes_max = 256 * 1024 ** 2
+/** Of one answer. The driver keeps a hundred bytes and more for a row of seven. */
+const answer_bytes_max = 4 * 1024 ** 2
 export const endless_answer = 'the server answers without end'
 
 export async function withSuperuser<T>(
@@ -96,10 +96,15 @@ function noPassword(): never {
   throw new Error('the server asks for a password, which a session of the control plane does not have')
 }
 
-/** The process that answers there may be a program of the service's user, which could answer without end. */
+/**
+ * The process that answers there may be a program of the service's user, which could answer without end, and unasked. A session may be as
+ * long as it likes: its bytes are counted anew when it has said something.
+ */
 function bounded(socket: Socket, bytes_max: number): Socket {
-  return socket.on('data', () => {
-    if (socket.bytesRead > bytes_max) socket.destroy(new Error(endless_answer))
+  let [said, before] = [0, 0]
+  return socket.on('data', ({ length }) => {
+    if (socket.bytesWritten > said) [said, before] = [socket.bytesWritten, socket.bytesRead - length]
+    if (socket.bytesRead - before > bytes_max) socket.destroy(new Error(endless_answer))
   })
 }
 

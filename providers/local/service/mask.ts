@@ -4,7 +4,7 @@ import pg from 'pg'
 import type { Effect } from '../host/effect.ts'
 import type { Node } from '../host/layout.ts'
 import { dropQueryRole, makeQueryRole } from '../postgres/query-role.ts'
-import { endSession, socketOf } from '../postgres/superuser.ts'
+import { endless_answer, endSession, socketOf } from '../postgres/superuser.ts'
 import { disownSql } from '../../postgres/query-role.ts'
 import { master_database } from '../../postgres/names.ts'
 
@@ -15,12 +15,14 @@ export class MaskFailed extends Error {
 
 const timeout_seconds = 3600
 const connect_timeout_ms = 5_000
+/** Of rows that are not kept: a mask may be a select that calls a function for every row. */
+const answer_bytes_max = 256 * 1024 ** 2
 
 /** In one transaction, unless the SQL ends it itself. */
 export async function runMask(effect: Effect, node: Node, mask: string, signal: AbortSignal): Promise<void> {
   const role = await makeQueryRole(effect, node, { mode: 'write', timeout_seconds })
   const client = new pg.Client({
-    ...socketOf(node),
+    ...socketOf(node, answer_bytes_max),
     user: role.name,
     password: role.password,
     database: master_database,
@@ -34,11 +36,16 @@ export async function runMask(effect: Effect, node: Node, mask: string, signal: 
     await client.connect()
     await client.query('begin')
     await effect('mask: run')
-    await client.query(mask)
+    await runWithoutRows(client, mask)
     await client.query(disownSql(role.name))
     const { command } = await client.query('commit')
     if (command !== 'COMMIT') throw new MaskFailed('the mask failed: its transaction was rolled back')
   } catch (error) {
+    if (error instanceof Error && error.message === endless_answer) {
+      throw new MaskFailed(
+        `the mask failed: its statements answer more than ${answer_bytes_max / 1024 ** 2} MB; wrap them in a block (do $$ … $$)`,
+      )
+    }
     if (!(error instanceof pg.DatabaseError)) throw error
     throw new MaskFailed(`the mask failed: ${error.message}${error.code === undefined ? '' : ` (${error.code})`}`)
   } finally {
@@ -46,4 +53,15 @@ export async function runMask(effect: Effect, node: Node, mask: string, signal: 
     await endSession(client)
   }
   await dropQueryRole(effect, node, role.name)
+}
+
+/** All of its statements. No row of theirs is of use, and the driver would keep each. */
+function runWithoutRows(client: pg.Client, text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const query = new pg.Query({ text })
+    query.on('row', () => undefined)
+    query.on('error', reject)
+    query.on('end', () => resolve())
+    client.query(query)
+  })
 }
