@@ -112,7 +112,7 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
   const installation = await openInstallation(config.data_dir)
   const secret = await openSecret(config.data_dir)
 
-  const store = await openStore(config, installation, log)
+  const store = await openStore(config, installation, log, options.installations)
   opened.defer(() => within(shutdown_grace_seconds, store.close(), log, 'the metadata store is still busy'))
   const { db } = store
   const { effect, spares, installations } = options

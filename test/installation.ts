@@ -1,6 +1,5 @@
 // A whole installation inside the test's own process: a server with everything behind it on a fresh data directory, a
 // caller that has the first token, and a stop that leaves nothing behind.
-import { tmpdir } from 'node:os'
 import type { LocalProvider } from '#providers/local/local.ts'
 import type { Provider } from '#providers/provider.ts'
 import { type Config, loadConfig } from '#server/config.ts'
@@ -61,7 +60,7 @@ export async function startInstallation(options: TestOptions = {}): Promise<Test
       ...(options.verifiers && { verifiers: options.verifiers }),
       ...(installations && config.postgres_directories.length === 0 && { installations }),
     })
-    if (config.postgres_directories.length === 0) installations ??= installationsOf(server)
+    if (config.postgres_directories.length === 0) installations ??= installationsOf(server, config.data_dir)
     return server
   }
   try {
@@ -74,11 +73,11 @@ export async function startInstallation(options: TestOptions = {}): Promise<Test
   }
 }
 
-/** Not where they are copies below a data directory, which are removed with it. */
-function installationsOf({ regions }: Server): StartOptions['installations'] {
+/** Not where they are copies below its data directory, which are removed with it. */
+function installationsOf({ regions }: Server, data_dir: string): StartOptions['installations'] {
   const isLocal = (provider: Provider): provider is LocalProvider => 'installations' in provider
   const found = [...regions.values()].find(isLocal)?.installations
-  return found?.some(({ bin }) => bin.startsWith(tmpdir())) ? undefined : found
+  return found?.some(({ bin }) => bin.startsWith(data_dir)) ? undefined : found
 }
 
 /** A fresh data directory and ports of its own, no rate limits; quiet, unless TEST_LOG_LEVEL says otherwise. */

@@ -2,8 +2,8 @@
 // control files, and the metadata store with its schema. A fresh data directory with a copy of it starts at a fraction of the price.
 // Tests of the first start itself begin with nothing (newDataDir).
 import { execFile } from 'node:child_process'
-import { mkdirSync, statSync } from 'node:fs'
-import { access, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
+import { chmodSync, mkdirSync, statSync } from 'node:fs'
+import { access, mkdir, mkdtemp, readdir, rename, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -19,8 +19,10 @@ import { unprivileged } from './privileges.ts'
 
 /** A run inside another one takes that of the other. */
 const seed = process.env['TEST_SEED_FOLDER'] ?? join(tmpdir(), 'seed')
-/** Nothing of it says whose it is. The programs are there only where PostgreSQL cannot be run in its own place. */
+/** Nothing of it says whose it is. */
 const of_provider = ['templates', 'extensions', 'postgres']
+/** There only where PostgreSQL cannot be run in its own place. */
+const programs = 'postgres'
 
 let ensured: Promise<void> | undefined
 
@@ -48,7 +50,7 @@ export async function seedDataDir(data_dir: string): Promise<void> {
  */
 export async function newDataDirOfUser(): Promise<string> {
   const data_dir = newDataDir()
-  await seedProvider(join(data_dir, 'local'))
+  await seedProvider(join(data_dir, 'local'), { own_programs: true })
   await promisify(execFile)('chown', ['--recursive', `${unprivileged}:${unprivileged}`, data_dir])
   return data_dir
 }
@@ -60,17 +62,26 @@ export async function seedStore(directory: string): Promise<void> {
   await copy(['store/data'], directory)
 }
 
-/** The directory of a local provider. */
-export async function seedProvider(directory: string): Promise<void> {
+/** The directory of a local provider. All run the same programs, which a process need not ask for their version again. */
+export async function seedProvider(directory: string, { own_programs = false } = {}): Promise<void> {
   await (ensured ??= ensureSeed())
   await mkdir(directory, { recursive: true, mode: 0o711 })
-  const there = await readdir(join(seed, 'local'))
+  if (!own_programs) await seedPrograms(directory)
+  const names = (await readdir(join(seed, 'local'))).filter((name) => own_programs || name !== programs)
   await copy(
-    of_provider.filter((name) => there.includes(name)).map((name) => `local/${name}`),
+    names.map((name) => `local/${name}`),
     directory,
     // Nothing writes to them: a service is a copy.
     statSync(seed).dev === statSync(directory).dev ? ['--link'] : [],
   )
+}
+
+/** Of the directory of a local provider, the programs alone. */
+export async function seedPrograms(directory: string): Promise<void> {
+  await (ensured ??= ensureSeed())
+  await mkdir(directory, { recursive: true, mode: 0o711 })
+  const shared = join(seed, 'local', programs)
+  if (await isThere(shared)) await symlink(shared, join(directory, programs))
 }
 
 /** For a run inside this one. */
@@ -93,6 +104,8 @@ async function ensureSeed(): Promise<void> {
   try {
     await build(data_dir)
     mkdirSync(join(aside, 'local'))
+    // Users of services pass through to the programs.
+    for (const folder of [aside, join(aside, 'local')]) chmodSync(folder, 0o711)
     mkdirSync(join(aside, 'store'))
     await rename(join(data_dir, 'store/data'), join(aside, 'store/data'))
     for (const name of await readdir(join(data_dir, 'local'))) {

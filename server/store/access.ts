@@ -18,12 +18,20 @@ export type StoreAccess = {
   close(): Promise<void>
 }
 
+/** PostgreSQL's, as a search of this process has found them; absent: they are searched. */
+type Programs = Parameters<typeof findStoreBin>[1]
+
 const patience_seconds = 60
 const retry_ms = 250
 const tell_every_ms = 5_000
 
-export async function openStore(config: Config, installation: Installation, log: Log): Promise<StoreAccess> {
-  const store = await openAnyStore(config, installation, log)
+export async function openStore(
+  config: Config,
+  installation: Installation,
+  log: Log,
+  programs?: Programs,
+): Promise<StoreAccess> {
+  const store = await openAnyStore(config, installation, log, programs)
   try {
     const run = await migrate(store.db)
     if (run.length > 0) log.info({ migrations: run }, 'metadata store migrated')
@@ -35,13 +43,18 @@ export async function openStore(config: Config, installation: Installation, log:
 }
 
 /** The same, whatever schema it has. */
-export async function openAnyStore(config: Config, installation: Installation, log: Log): Promise<StoreAccess> {
+export async function openAnyStore(
+  config: Config,
+  installation: Installation,
+  log: Log,
+  programs?: Programs,
+): Promise<StoreAccess> {
   const kind = config.database_url === undefined ? 'embedded' : 'external'
   const store =
     config.database_url === undefined
       ? await ensureMetadataStore({
           directory: installation.store_directory,
-          bin: await getStoreBin(installation),
+          bin: await getStoreBin(installation, programs),
           log,
         })
       : { url: config.database_url, close: async () => {} }
@@ -59,8 +72,8 @@ export async function openAnyStore(config: Config, installation: Installation, l
   }
 }
 
-export async function getStoreBin({ local_directory }: Installation): Promise<string> {
-  const bin = await findStoreBin(local_directory)
+export async function getStoreBin({ local_directory }: Installation, programs?: Programs): Promise<string> {
+  const bin = await findStoreBin(local_directory, programs)
   if (bin !== undefined) return bin
   throw new Error(
     `there is no PostgreSQL for the embedded metadata store: the bundled one is missing or cannot be run from ${join(local_directory, '..')}; repeat the installation, or name a PostgreSQL in DATABASE_URL`,

@@ -40,12 +40,14 @@ export function useWorlds(): { newWorld: (below?: string) => Promise<World> } {
   }
 }
 
+/** As the first provider of this process has found them: whether PostgreSQL's programs run here is the same for all of them. */
+let installations: LocalOptions['installations']
+
 async function emptyWorld(below = tmpdir()): Promise<World> {
   const directory = await mkdtemp(join(below, 'howdah-p-'))
   const installation_id = newInstallationId()
   const ports = newServicePorts()
   const opened: LocalProvider[] = []
-  let installations: LocalOptions['installations']
   const open = async (options: Partial<LocalOptions> = {}) => {
     const is_usual = options.postgres_directories === undefined
     const provider = await openLocalProvider({
@@ -56,7 +58,6 @@ async function emptyWorld(below = tmpdir()): Promise<World> {
       installation_id,
       log: () => undefined,
       spares: 0,
-      // Whether PostgreSQL's programs run here does not change from one provider of a test to the next.
       ...(is_usual && installations && { installations }),
       ...options,
     })

@@ -9,7 +9,7 @@ import { ensureMetadataStore, stopMetadataStore, type StorePlace } from '#server
 import { getStoreBin } from '#server/store/access.ts'
 import { migrate } from '#server/store/migrate.ts'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
-import { seedStore } from '#test/seed.ts'
+import { seedPrograms, seedStore } from '#test/seed.ts'
 import { pidIn } from '#test/traces.ts'
 
 export type TestStore = {
@@ -30,6 +30,7 @@ export async function startTestStore(): Promise<TestStore> {
   const data_dir = newDataDir()
   try {
     await seedStore(join(data_dir, 'store'))
+    await seedPrograms(join(data_dir, 'local'))
     const installation = await openInstallation(data_dir)
     const log = newLog(process.env['TEST_LOG_LEVEL'] ?? 'silent')
     const place = { directory: installation.store_directory, bin: await getStoreBin(installation), log }

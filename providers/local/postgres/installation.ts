@@ -125,8 +125,7 @@ async function findPackage(): Promise<string | undefined> {
  */
 async function ensureCopy(package_directory: string, copies_directory: string): Promise<string> {
   const manifest = await readFile(join(package_directory, 'package.json'), 'utf8')
-  const program = await readFile(join(package_directory, 'native', 'bin', 'postgres'))
-  const hash = createHash('sha256').update(manifest).update(program).digest('hex').slice(0, 12)
+  const hash = await hashOf(manifest, join(package_directory, 'native', 'bin', 'postgres'))
   const { version } = JSON.parse(manifest) as { version: string } // npm installs no package without one
   const copy = join(copies_directory, `${version}-${hash}`)
   if (await isThere(copy)) {
@@ -147,6 +146,17 @@ async function ensureCopy(package_directory: string, copies_directory: string): 
     if (!(await isThere(copy))) throw error
   }
   return copy
+}
+
+/** By the file that it was. The metadata store and the services have copies of the same. */
+const hashes = new Map<string, string>()
+
+async function hashOf(manifest: string, program: string): Promise<string> {
+  const { ino, ctimeMs } = await stat(program)
+  const key = [manifest, program, ino, ctimeMs].join(' ')
+  const hash = hashes.get(key) ?? createHash('sha256').update(manifest).update(await readFile(program)).digest('hex')
+  hashes.set(key, hash)
+  return hash.slice(0, 12)
 }
 
 /** Of killed processes. A process that is still making one removes its own, and finds the finished copy instead. */
