@@ -3,7 +3,7 @@
 //    Only `stop --all` ends it (stopMetadataStore).
 // 2. It has no network address: one unix socket in a folder that only its own user and the server can enter.
 // 3. Several servers may ensure it at once: PostgreSQL's own lock lets one start win, and the others find it running.
-// 4. Killed, it is started again within two seconds by any server that watches it.
+// 4. Killed, or told to stop by another program, it is started again within two seconds by any server that watches it.
 import { chmod, chown, mkdir, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -92,6 +92,8 @@ async function ensureServing(place: StorePlace): Promise<void> {
   for (;;) {
     const running = await findPostmaster(place)
     if (running?.ready) return
+    // Else it would wait for our own sessions, for ever.
+    if (running?.stopping) await signalPostmaster(clusterOf(place), running.pid, 'SIGINT')
     // Another server may be starting it, or the last backends of a killed one may still have its memory: then a start fails.
     if (running === undefined && !(await start(place))) await pause((retry_ms = Math.min(retry_ms * 2, retry_ms_max)))
     if (performance.now() > deadline) {
@@ -110,7 +112,8 @@ function watch(place: StorePlace): () => Promise<void> {
       await pause(watch_every_ms, undefined, { signal: end.signal, ref: false }).catch(() => undefined)
       if (end.signal.aborted) return
       try {
-        if (await findPostmaster(place)) continue
+        const running = await findPostmaster(place)
+        if (running && !running.stopping) continue
         place.log.warn({}, 'the metadata store does not run; starting it again')
         await ensureServing(place)
         place.log.info({}, 'the metadata store serves again')

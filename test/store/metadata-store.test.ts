@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import { mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openInstallation } from '#server/installation.ts'
 import { ensureMetadataStore } from '#server/store/embedded.ts'
@@ -54,6 +55,22 @@ test('a killed store is started again by its watch, with everything committed', 
     await until(() => store.postmasterPid() !== pid)
     expect(await until(findRow)).toEqual([{ x: 1 }])
   } finally {
+    await watched.close()
+  }
+})
+
+test('a store that another program told to stop does not wait for the sessions of servers', async () => {
+  const watched = await ensureMetadataStore(store.place)
+  const session = new pg.Client(store.url)
+  session.on('error', () => undefined)
+  try {
+    await session.connect()
+    const pid = store.postmasterPid()
+    process.kill(pid, 'SIGTERM')
+    await until(() => store.postmasterPid() !== pid, { what: 'the store is started again' })
+    await until(answers)
+  } finally {
+    await session.end().catch(() => undefined)
     await watched.close()
   }
 })
