@@ -48,9 +48,9 @@ export function newReplicaSetReconcile({ db, log, providers, healing }: ServiceC
 /** The service is not nudged: its passes are frequent while it waits, and the two rows of the queue are never locked at once. */
 async function saveRemoved(tx: Sql, { row }: Subject): Promise<void> {
   await lockServiceOfSet(tx, row)
+  await insertEvent(tx, row.service_id, 'removed', `replica set ${row.name}: nothing of it is left`)
   await releaseAddresses(tx, row.replica_set_id)
   await removeReplicaSet(tx, row)
-  await insertEvent(tx, row.service_id, 'removed', `replica set ${row.name}: nothing of it is left`)
   await announceSettled(tx, row.replica_set_id)
 }
 

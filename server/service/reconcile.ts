@@ -81,50 +81,55 @@ function setback(row: ServiceRow, waiting_for: string): ObservedService {
 }
 
 async function saveRemoved(tx: Sql, row: ServiceRow): Promise<void> {
-  await releaseAddresses(tx, row.service_id)
   await insertEvent(tx, row.service_id, 'removed', 'nothing of the service is left')
-  await removeService(tx, row.service_id)
-  await announceSettled(tx, row.service_id)
   // Its parent may have let it in, and shuts after it.
   const parent = row.settled_generation === 0 && row.source_service_id
   if (parent && (await findService(tx, parent))) await nudge(tx, 'service', parent)
+  await releaseAddresses(tx, row.service_id)
+  await removeService(tx, row.service_id)
+  await announceSettled(tx, row.service_id)
 }
 
+/**
+ * Rows first, then events, then nudges: so do requests. A pass that has rows of the queue while it waits for its project's turn to add an
+ * event would wait for a request that has the turn and nudges those.
+ */
 async function savePass(tx: Sql, context: ServiceContext, { row, snapshots }: Subject, observed: ObservedService) {
-  const shape_generation = await saveObserved(tx, row.service_id, {
+  const { service_id } = row
+  const shape_generation = await saveObserved(tx, service_id, {
     state: observed.state,
     settled_generation: observed.settled ? row.generation : row.settled_generation,
     waiting_for: observed.waiting_for ?? null,
     postgres_version: observed.postgres_version === undefined ? null : tellable(observed.postgres_version),
     failing: isSetback(observed),
   })
+  if (observed.failed === true && !row.source_failed) await saveSourceFailed(tx, service_id)
+  if (observed.exchange_refused === row.exchange?.exchange_id && row.exchange) await saveExchangeRefused(tx, service_id)
+  if (observed.restorable !== undefined) await saveRestorable(tx, row, observed.restorable)
   const ends_now = observed.settled && row.kept_until !== null && row.ended_at === null
-  if (ends_now && (await saveEnded(tx, row.service_id))) {
+  if (ends_now && (await saveEnded(tx, service_id))) {
     const event = `it has ended; until ${row.kept_until?.toISOString()} it can be restored`
-    await insertEvent(tx, row.service_id, 'kept', event)
+    await insertEvent(tx, service_id, 'kept', event)
   }
-  if (observed.settled) await announceSettled(tx, row.service_id)
+  for (const { kind, message } of [...observed.events, ...newEventsOf(row, observed)]) {
+    await insertEvent(tx, service_id, kind, message)
+  }
+  const { taken, scheduled } = await saveSnapshots(tx, passOver(context, { row, snapshots }, observed))
+  if (observed.settled) await announceSettled(tx, service_id)
+
   const settled_now = settlesNow(row, observed)
   const changed = settled_now || observed.state !== row.state || observed.events.length > 0
   if (changed && row.deleted_at === null) await nudgeAll(tx, 'replica set', setIdsOf(row))
-  // Its sets leave by themselves, and give back their own. An attachment that came during the pass has taken addresses anew.
-  if (settled_now && row.vpc_id === null && shape_generation === row.shape_generation) {
-    await releaseAddresses(tx, row.service_id)
-  }
-  if (observed.failed === true && !row.source_failed) await saveSourceFailed(tx, row.service_id)
-  if (observed.exchange_refused === row.exchange?.exchange_id && row.exchange) {
-    await saveExchangeRefused(tx, row.service_id)
-  }
+  if (scheduled) await nudge(tx, 'service', service_id)
   if (observed.settled && row.settled_generation === 0 && row.source_service_id !== null) {
     // The fork stands on its own now: its parent may take the snapshot that it leaves, or go.
     await nudge(tx, 'service', row.source_service_id, after_first_seconds)
   }
-  if (observed.restorable !== undefined) await saveRestorable(tx, row, observed.restorable)
-  for (const { kind, message } of [...observed.events, ...newEventsOf(row, observed)]) {
-    await insertEvent(tx, row.service_id, kind, message)
+  if (taken) await nudgeAll(tx, 'service', await listForksBeingMade(tx, service_id))
+  // Its sets leave by themselves, and give back their own. An attachment that came during the pass has taken addresses anew.
+  if (settled_now && row.vpc_id === null && shape_generation === row.shape_generation) {
+    await releaseAddresses(tx, service_id)
   }
-  const progress = await saveSnapshots(tx, passOver(context, { row, snapshots }, observed))
-  if (progress) for (const fork of await listForksBeingMade(tx, row.service_id)) await nudge(tx, 'service', fork)
 }
 
 const passOver = (

@@ -4,7 +4,6 @@ import type { ObservedService } from '#providers/provider.ts'
 import type { Sql } from '../store/db.ts'
 import { newId } from '../id.ts'
 import { insertEvent } from '../event.ts'
-import { nudge } from '../work.ts'
 import { expiredSnapshots, policyFor, secondsUntilHurried, snapshotIsDue, type SnapshotPolicy } from './rules.ts'
 import {
   insertSnapshot,
@@ -28,25 +27,28 @@ type PassOverService = {
   now: Date
 }
 
-/** True when a snapshot became complete: forks may be waiting for it. */
+/**
+ * `taken`: a snapshot became complete, and forks may be waiting for it. `scheduled`: one is to be taken, or removed, by the next pass, which
+ * the caller brings about.
+ */
 export async function saveSnapshots(
   tx: Sql,
   { row, snapshots, observed, policy, is_offered, now }: PassOverService,
-): Promise<boolean> {
-  let progress = false
+): Promise<{ taken: boolean; scheduled: boolean }> {
+  let taken = false
   for (const snapshot of observed.snapshots) {
     const known = snapshots.find((one) => one.snapshot_id === snapshot.snapshot_id)
     if (known === undefined) continue
     if (snapshot.state === 'complete' && known.taken_at === null) {
       await saveTaken(tx, known.snapshot_id, snapshot)
       await insertEvent(tx, row.service_id, 'snapshot', `snapshot ${known.snapshot_id} taken`)
-      progress = true
+      taken = true
     }
     if (snapshot.state === 'absent' && known.deleted_at !== null) await removeSnapshots(tx, [known.snapshot_id])
   }
-  if (row.settled_generation > 0 && is_offered)
-    await saveSchedule(tx, row, { policy: policyFor(policy, observed), now })
-  return progress
+  const has_schedule = row.settled_generation > 0 && is_offered
+  const scheduled = has_schedule && (await saveSchedule(tx, row, { policy: policyFor(policy, observed), now }))
+  return { taken, scheduled }
 }
 
 /** How long the next pass can wait, for its snapshots. */
@@ -60,12 +62,12 @@ const takesSnapshots = ({ power, deleted_at }: Owner) => power === 'on' && delet
 
 type Schedule = { policy: SnapshotPolicy; now: Date }
 
-async function saveSchedule(tx: Sql, row: Owner, schedule: Schedule) {
+async function saveSchedule(tx: Sql, row: Owner, schedule: Schedule): Promise<boolean> {
   const { service_id } = row
   const rows = await listSnapshots(tx, service_id)
   const due = takesSnapshots(row) && snapshotIsDue(rows, schedule)
   if (due) await insertSnapshot(tx, { snapshot_id: newId(), service_id, kind: 'scheduled' })
   const expired = expiredSnapshots(rows, schedule.policy)
   if (expired.length > 0) await saveSnapshotDeleted(tx, expired)
-  if (due || expired.length > 0) await nudge(tx, 'service', service_id)
+  return due || expired.length > 0
 }

@@ -1,0 +1,39 @@
+// A pass that waits for its project's turn to add an event has no row of the queue meanwhile: a request that has the turn nudges those.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { insertEvent } from '#server/event.ts'
+import type { Db } from '#server/store/db.ts'
+import { nudge } from '#server/work.ts'
+import { openStoreOf, untilWaiting } from '#test/database.ts'
+import { startInRegion } from '#test/http/region.ts'
+import type { TestInstallation } from '#test/installation.ts'
+import { until } from '#test/until.ts'
+
+let howdah: TestInstallation
+let db: Db
+
+beforeAll(async () => {
+  howdah = await startInRegion()
+  db = openStoreOf(howdah)
+})
+afterAll(async () => {
+  await db?.close()
+  await howdah?.stop()
+})
+
+test('a pass that settles has no row of the queue while another transaction has the turn', async () => {
+  const { service_id } = await howdah.createService()
+  const made = await howdah.call('POST', `${howdah.services}/${service_id}/replicaSets`, { name: 'readers', nodes: 1 })
+  const set_id = String(made.body['id'])
+  await until(async () => {
+    const { body } = await howdah.call('GET', `${howdah.services}/${service_id}/replicaSets`)
+    return JSON.stringify(body).includes('"active"')
+  })
+  await db.transaction(async (tx) => {
+    await insertEvent(tx, service_id, 'progress', 'this transaction has the turn')
+    await db.query('update services set generation = generation + 1 where service_id = $1', [service_id])
+    await nudge(db, 'service', service_id)
+    await untilWaiting(db, 1)
+    const free = await tx.query('select from work where key = any ($1) for update skip locked', [[service_id, set_id]])
+    expect(free).toHaveLength(2)
+  })
+})
