@@ -10,12 +10,9 @@ export type StagedWal = {
   files: readonly { path: string; bytes: number }[]
   /** The archived files that it has, which have no gap; absent: none yet. */
   archived?: { first: string; last: string }
-  /** Why WAL up to that moment is not in the files, and follows later; absent: it is. */
+  /** Why WAL up to that moment is not in the files, and follows later; absent: it is. What was made ready before stays in them. */
   behind?: string
 }
-
-/** A service whose WAL could not be made ready, and why. */
-export type UnstagedWal = { service_id: string; failed: string }
 
 /** A complete snapshot: a folder whose files do not change. */
 export type StagedSnapshot = { service_id: string; snapshot_id: string; taken_at: Date; folder: string }
@@ -43,7 +40,7 @@ export type Backup = {
   /** Files and folders without which the region is another one, such as that of its certificates. */
   keys: readonly string[]
   /** Only WAL that has changed since the last call costs anything. */
-  stageWal(): Promise<readonly (StagedWal | UnstagedWal)[]>
+  stageWal(): Promise<readonly StagedWal[]>
   listSnapshots(): Promise<readonly StagedSnapshot[]>
   /** Of all WAL and snapshots at rest that have none yet. To be called again and again. */
   noteChecksums(signal: AbortSignal): Promise<void>

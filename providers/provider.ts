@@ -235,15 +235,7 @@ export type ReplicaSetParts = { size?: Size; nodes?: number }
 export type VpcParts = { cidr: string }
 
 export type { Offered, RegionFacts } from './region-facts.ts'
-export type {
-  Backup,
-  DrillOptions,
-  FetchedService,
-  RestoredService,
-  StagedSnapshot,
-  StagedWal,
-  UnstagedWal,
-} from './backup.ts'
+export type { Backup, DrillOptions, FetchedService, RestoredService, StagedSnapshot, StagedWal } from './backup.ts'
 
 export type Kind = 'service' | 'replica set' | 'vpc'
 

@@ -7,7 +7,7 @@ import { syncFileSystem } from '#providers/host/sync.ts'
 import type { Backup, FetchedService } from '#providers/provider.ts'
 import { RepositoryRefused } from './repository.ts'
 import { newLists, type Lists, type Restic, type Run } from './restic.ts'
-import { snapshotsBefore, type StoredSnapshot } from './restore-plan.ts'
+import { snapshotsBefore, type StoredSnapshot, walRunOf } from './restore-plan.ts'
 import { ensureWalFrom, walFolderOf } from './restore-wal.ts'
 
 const timeout_seconds = 24 * 3600
@@ -102,16 +102,16 @@ export function startOf(snapshot_folder: string): string {
   return (JSON.parse(text) as { start_wal_file: string }).start_wal_file // the provider's own facts
 }
 
-type Moments = { service_id: string; taken_at: Date; at: Date | undefined }
+type Moments = { service_id: string; taken_at: Date; at?: Date | undefined }
 
-/** The first run with the WAL up to the moment, or the last run with WAL of the service at all: it may be deleted since. */
-async function findWalRun(lists: Lists, runs: readonly Run[], { service_id, taken_at, at }: Moments) {
+/** The run with the WAL up to the moment, or the last run with WAL of the service at all: it may be deleted or lost since. */
+export async function findWalRun(lists: Lists, runs: readonly Run[], { service_id, taken_at, at }: Moments) {
   const after = runs.filter(({ tags, time }) => tags.includes('wal') && time >= taken_at)
   const isThere = async ({ id }: Run) => {
     const { files } = await lists.read(id)
     return [...files.keys()].some((path) => path.startsWith(`${walFolderOf(service_id)}/`))
   }
-  const wanted = (at && after.find(({ time }) => time > at)) ?? after.at(-1)
+  const wanted = walRunOf(after, at, service_id)
   if (wanted === undefined || (await isThere(wanted))) return wanted?.id
   // Runs have it up to some moment, and none after that.
   let [low, high] = [-1, after.indexOf(wanted)]

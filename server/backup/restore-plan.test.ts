@@ -1,6 +1,6 @@
 // Which runs bring an installation back, to its newest moment and to an earlier one.
 import { expect, test } from 'vitest'
-import { planOf } from './restore-plan.ts'
+import { planOf, walRunOf } from './restore-plan.ts'
 import { gapIn } from './restore-list.ts'
 import type { Run } from './restic.ts'
 
@@ -34,6 +34,14 @@ test('of a moment: what was before it, and the first WAL that leads past it', ()
     snapshots: { a: [{ run: 'data 1', snapshot_id: 's1' }] },
     at: '2026-03-01T11:00:00.000Z',
   })
+})
+
+test('of a service that a run is behind with, the next run that is not', () => {
+  const at = new Date('2026-03-01T11:00:00Z')
+  const behind = runs.map((one) => (one.id === 'wal 2' ? { ...one, tags: [...one.tags, 'behind-a'] } : one))
+  expect(walRunOf(behind, at, 'a')?.id).toBe('wal 3')
+  expect(walRunOf(behind, at, 'b')?.id).toBe('wal 2')
+  expect(walRunOf(behind, undefined, 'a')?.id).toBe('wal 3')
 })
 
 test('a moment before the first backup is refused with the first one', () => {

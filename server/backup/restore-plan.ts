@@ -1,7 +1,7 @@
 // Which runs of a repository bring an installation back to a moment. Pure.
 import { RepositoryRefused } from './repository.ts'
 import type { Run } from './restic.ts'
-import { takenOf } from './runs.ts'
+import { behindTag, takenOf } from './runs.ts'
 
 export type StoredSnapshot = { run: string; snapshot_id: string; taken_at: string }
 
@@ -35,8 +35,7 @@ export function planOf(runs: readonly Run[], { at, services = [] }: Chosen): Res
       first === undefined ? 'the repository has no backup yet' : `the first backup in the repository is of ${first}`,
     )
   }
-  // The first run with the WAL up to the moment: later ones may have pruned what leads to it.
-  const wal = (at && of('wal').find(({ time }) => time > at)) ?? of('wal').at(-1)
+  const wal = walRunOf(runs, at)
   return {
     version: plan_version,
     meta: meta.id,
@@ -46,6 +45,15 @@ export function planOf(runs: readonly Run[], { at, services = [] }: Chosen): Res
     ...(at && { at: at.toISOString() }),
     services,
   }
+}
+
+/**
+ * The first run with the WAL up to the moment: later ones may have pruned what leads to it. Of one service, one that is not behind with it.
+ */
+export function walRunOf(runs: readonly Run[], at: Date | undefined, service_id = ''): Run | undefined {
+  const of_wal = runs.filter(({ tags }) => tags.includes('wal'))
+  const has = ({ time, tags }: Run) => at !== undefined && time > at && !tags.includes(behindTag(service_id))
+  return of_wal.find(has) ?? of_wal.at(-1)
 }
 
 export function snapshotsBefore(runs: readonly Run[], at: Date | undefined): StoredSnapshots {

@@ -3,8 +3,8 @@
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readIfThere } from '#providers/host/read.ts'
-import type { Backup } from '#providers/provider.ts'
-import { ensureRestored, findSnapshotFolder, startOf } from './fetch.ts'
+import type { Backup, FetchedService } from '#providers/provider.ts'
+import { ensureRestored, findSnapshotFolder, findWalRun, startOf } from './fetch.ts'
 import type { Lists, Restic, Run } from './restic.ts'
 import type { RestorePlan, StoredSnapshot } from './restore-plan.ts'
 import { ensureWalFrom, walFolderOf } from './restore-wal.ts'
@@ -35,10 +35,9 @@ export async function putService(putting: Putting): Promise<(Restored & { gap?: 
   for (const snapshot of plan.snapshots[service_id] ?? []) {
     const { snapshot_id, taken_at } = snapshot
     if (chosen_id !== undefined && chosen_id !== snapshot_id) continue
-    const found = await fetchFrom(putting, snapshot)
+    const fetched = await fetchFrom(putting, snapshot)
     // It has been put in place.
-    if (found === undefined) return { service_id, snapshot_id, taken_at }
-    const fetched = { snapshot_id, wal_folder: join(walIn(folder), walFolderOf(service_id)), snapshot_folder: found }
+    if (fetched === undefined) return { service_id, snapshot_id, taken_at }
     if (chosen_id === undefined) {
       if (!(await backup.leadsOn(fetched, plan.at))) {
         await removeData(folder, snapshot_id)
@@ -59,24 +58,27 @@ const dataIn = (folder: string, snapshot_id: string) => join(folder, `data-${sna
 async function fetchFrom(
   { restic, lists, runs, plan, folder, service_id }: Putting,
   { run, snapshot_id, taken_at }: StoredSnapshot,
-): Promise<string | undefined> {
+): Promise<FetchedService | undefined> {
   const data = dataIn(folder, snapshot_id)
   await ensureRestored(restic, run, data)
   const snapshot_folder = await findSnapshotFolder(data, snapshot_id)
-  if (snapshot_folder === undefined || plan.wal === undefined) return snapshot_folder
-  const from = { service_id, start_wal_file: startOf(snapshot_folder), taken_at: new Date(taken_at) }
-  await ensureWalFrom({
-    restic,
-    lists,
-    runs,
-    last: plan.wal,
-    has_last: true,
-    durable: true,
-    target: walIn(folder),
-    ...from,
-  })
-  return snapshot_folder
+  if (snapshot_folder === undefined) return undefined
+  const needed = { service_id, start_wal_file: startOf(snapshot_folder), taken_at: new Date(taken_at) }
+  const last = await findWalRun(lists, runsOf(plan, runs), { ...needed, at: momentOf(plan) })
+  // Of a service that the chosen run lacks, because it was deleted or lost by then, or that it is behind with, another one has more.
+  const has_last = last === undefined || last === plan.wal
+  const target = has_last ? walIn(folder) : join(folder, `wal-${service_id}`)
+  if (plan.wal !== undefined) {
+    await ensureWalFrom({ ...needed, restic, lists, runs, last: last ?? plan.wal, has_last, durable: true, target })
+  }
+  return { snapshot_id, snapshot_folder, wal_folder: join(target, walFolderOf(service_id)) }
 }
+
+const momentOf = ({ at }: RestorePlan) => (at === undefined ? undefined : new Date(at))
+
+/** Without a moment those up to the run that was chosen: the repository may have grown since. */
+const runsOf = ({ at, wal }: RestorePlan, runs: readonly Run[]) =>
+  at === undefined ? runs.slice(0, runs.findIndex(({ id }) => id === wal) + 1) : runs
 
 /** At once, so that half of it is never taken for what has been put in place. */
 async function removeData(folder: string, snapshot_id: string): Promise<void> {

@@ -5,7 +5,7 @@
 // 2. A repository that is away is tried again and again; nothing local waits for it. That a service is late is told while a run hangs, too.
 // 3. The state is one file, so every server and every command of the installation reads the same.
 import { setTimeout as pause } from 'node:timers/promises'
-import type { StagedWal, UnstagedWal } from '#providers/provider.ts'
+import type { StagedWal } from '#providers/provider.ts'
 import type { Db } from '../store/db.ts'
 import type { Log } from '../log.ts'
 import type { Regions } from '../regions.ts'
@@ -119,7 +119,7 @@ function newWork({ place, db, regions, log, lag_seconds, onLate }: Parts, onOpen
     await state.save({ services })
     const opened = await repository.open()
     await turns.run(async () => {
-      const lacking = await wal.store(opened, found.filter(isStaged))
+      const lacking = await wal.store(opened, found)
       const stored = withBackups(servicesStored(found, services, lacking), opened)
       await state.save({ services: stored, problem: undefined })
       await storeMeta(opened)
@@ -192,22 +192,20 @@ async function noteDataFailure(state: StateFile, log: Log, reason: unknown): Pro
 const sentenceOf = (reason: unknown) => (reason instanceof Error ? reason.message : String(reason))
 
 type Services = BackupState['services']
-type Found = StagedWal | UnstagedWal
 
 /** A service is late from the moment on at which it was first found. */
-function servicesFound(found: readonly Found[], before: Services): Services {
+function servicesFound(found: readonly StagedWal[], before: Services): Services {
   const first = { wal_until: new Date().toISOString() }
   return Object.fromEntries(found.map(({ service_id }) => [service_id, before[service_id] ?? first]))
 }
 
 /** How far the WAL of each is copied, and what keeps it from being so. */
-function servicesStored(found: readonly Found[], before: Services, lacking: Lacking): Services {
+function servicesStored(found: readonly StagedWal[], before: Services, lacking: Lacking): Services {
   const entries = found.map((each) => {
     const { wal_until, last_backup_at } = before[each.service_id] ?? {}
-    const lacks = isStaged(each) ? lacking(each) : undefined
-    const unstored = lacks && `${lacks} did not reach the repository`
-    const problem = isStaged(each) ? (unstored ?? each.behind) : each.failed
-    const until = isStaged(each) && problem === undefined ? each.at.toISOString() : wal_until
+    const lacks = lacking(each)
+    const problem = lacks === undefined ? each.behind : `${lacks} did not reach the repository`
+    const until = problem === undefined ? each.at.toISOString() : wal_until
     const stored = {
       ...(until !== undefined && { wal_until: until }),
       ...(last_backup_at !== undefined && { last_backup_at }),
@@ -217,8 +215,6 @@ function servicesStored(found: readonly Found[], before: Services, lacking: Lack
   })
   return Object.fromEntries(entries)
 }
-
-const isStaged = (one: Found): one is StagedWal => 'files' in one
 
 /** With the moment of each service's newest snapshot in the repository. */
 function withBackups(services: Services, { runs }: Repository): Services {

@@ -5,6 +5,9 @@ import type { Archived } from './retention.ts'
 export const takenOf = (tags: readonly string[]): number =>
   Number(tags.find((tag) => tag.startsWith('taken-'))?.slice('taken-'.length) ?? 0)
 
+/** Of a run of WAL that has not all of the service's WAL up to its moment. */
+export const behindTag = (service_id: string) => `behind-${service_id}`
+
 /** Of each service of a run of WAL: its first archived file and its last. */
 export function archivedOf(files: ReadonlyMap<string, number>): Archived {
   const found: Record<string, { first: string; last: string }> = {}

@@ -4,6 +4,7 @@ import type { StagedWal } from '#providers/provider.ts'
 import type { Place, Repository } from './repository.ts'
 import { listStored, run_timeout_seconds, storeRun } from './restic.ts'
 import type { Archived } from './retention.ts'
+import { behindTag } from './runs.ts'
 
 /** A run is not cut short while it can be as slow as this: what it has sent would be sent again. */
 const slowest_bytes_per_second = 256 * 1024
@@ -30,14 +31,16 @@ export function newWalStore({ data_dir, installation_id }: Place, archived: Map<
     const time = new Date(Math.min(...staged.map(({ at }) => at.getTime())))
     const parent = runs.findLast(({ tags }) => tags.includes('wal'))?.id
     const paths = [...new Set(staged.flatMap((one) => one.files.map(({ path }) => keyOf(one, topOf(path)))))]
-    const named = { host: installation_id, tags: ['wal'], parent, paths, time }
+    const behind = staged.filter((one) => one.behind !== undefined)
+    const tags = ['wal', ...behind.map(({ service_id }) => behindTag(service_id))]
+    const named = { host: installation_id, tags, parent, paths, time }
     const wanted = new Map(
       staged.flatMap((one) => one.files.map((file) => [keyOf(one, file.path), file.bytes] as const)),
     )
     const run = await storeRun(restic, named, { timeout_seconds, cwd: data_dir })
     const { id, files: stored } = await listStored(restic, run, wanted)
     known = stored
-    runs.push({ id, time, tags: ['wal'], hostname: installation_id })
+    runs.push({ id, time, tags, hostname: installation_id })
     const entries = staged.flatMap((one) => (one.archived ? [[one.service_id, one.archived] as const] : []))
     archived.set(id, Object.fromEntries(entries))
     // A drill may have staged more of it meanwhile.

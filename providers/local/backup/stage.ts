@@ -6,16 +6,17 @@
 // 2. It follows the archive: what is pruned there goes here too, so a copy that fails for days takes no space.
 // 3. It never waits for the service, and the service never waits for it.
 import { closeSync, fstatSync, lstatSync, readdirSync, writeSync, openSync, read } from 'node:fs'
-import { link, readdir, rename, rm, unlink, writeFile } from 'node:fs/promises'
+import { link, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
-import type { StagedSnapshot, StagedWal, UnstagedWal } from '../../provider.ts'
-import { readIfThere, statIfThere } from '../../host/read.ts'
+import type { StagedSnapshot, StagedWal } from '../../provider.ts'
+import { errorCode, readIfThere, statIfThere } from '../../host/read.ts'
 import { ensureFolder } from '../host/effect.ts'
-import { foldersOf, type Node } from '../host/layout.ts'
+import { entriesOf } from '../host/entries.ts'
+import { foldersOf, nodeOf, type Node } from '../host/layout.ts'
 import type { Machine } from '../host/machine.ts'
 import { lastWrittenOf } from '../host/storage.ts'
-import { openFile, openFolder, pathOf, Planted } from '../host/tenant-files.ts'
+import { listStats, openFile, openFolder, pathOf, Planted } from '../host/tenant-files.ts'
 import { findService } from '../postgres/nodes.ts'
 import { inForce } from '../postgres/port-in-force.ts'
 import { findPostmaster } from '../postgres/process.ts'
@@ -41,17 +42,20 @@ const settled_ms = 1_000
 const cut_off_ms = 600_000
 const segment_name = /^[0-9A-F]{24}$/
 
-export async function stageAll(host: Machine, staged: Staged): Promise<(StagedWal | UnstagedWal)[]> {
-  const found: (StagedWal | UnstagedWal)[] = []
+/** Of a service whose WAL cannot be made ready, such as for the loss of its data, what was ready before stays ready. */
+export async function stageAll(host: Machine, staged: Staged): Promise<StagedWal[]> {
+  const found: StagedWal[] = []
   for (const service_id of await listHomes(host)) {
+    const { backup } = nodeOf(host.directory, service_id, 0, host.as_root)
     try {
       const node = await findService(host.directory, service_id, host.as_root)
-      // Replica sets have homes too, but no archive; a service that is being made has none yet.
-      if (node && (await statIfThere(node.archive)) && (await statIfThere(node.data))) {
-        found.push(await stageService(host, node, staged))
-      }
+      // Replica sets have homes too, but no archive; a service that is being made has no data yet.
+      if (!node || !(await statIfThere(node.archive))) continue
+      if (await statIfThere(node.data)) found.push(await stageService(host, node, staged))
+      else if (await statIfThere(backup)) throw new Error('its data directory is gone')
     } catch (error) {
-      found.push({ service_id, failed: error instanceof Error ? error.message : String(error) })
+      const behind = error instanceof Error ? error.message : String(error)
+      found.push({ service_id, at: new Date(), folder: backup, files: await filesIn(backup), behind })
     }
   }
   return found
@@ -103,29 +107,43 @@ async function stageOne({ effect }: Machine, node: Node, staged: Seen): Promise<
   const before = staged.get(node.service_id)
   // In this order: a file that has left the WAL folder before it is listed is archived before the archive is listed.
   const changed = before?.data !== node.data || before.written_ms !== written_ms
-  const behind = changed ? await stageUnarchived(node, partial) : undefined
+  const unarchived = changed ? await stageUnarchived(node, partial) : undefined
   await mirror(node, archive)
-  const names = readdirSync(archive)
+  const archived = await namesAt(archive)
   // After the archive: whatever is in there, the timelines that were left before it are known.
-  const left = await stageLeft(node)
-  for (const name of readdirSync(partial)) if (names.includes(name)) await rm(join(partial, name), { force: true })
+  await stageLeft(node)
+  // Nor before it: what is removed here is in there, or on no path of the service.
+  for (const name of await namesAt(partial)) {
+    if (archived.has(name) || unarchived?.names.has(name) === false) await rm(join(partial, name), { force: true })
+  }
+  const behind = unarchived?.behind
   if (behind === undefined && written_ms < at.getTime() - settled_ms)
     staged.set(node.service_id, { written_ms, data: node.data })
   else staged.delete(node.service_id)
-  const sizes = (folder: string, below: string) =>
-    readdirSync(folder)
-      .filter(isWal)
-      .map((name) => ({ path: `${below}/${name}`, bytes: lstatSync(join(folder, name)).size }))
-  const segments = names.filter((name) => segment_name.test(name)).toSorted(byPosition)
+  const segments = [...archived].filter((name) => segment_name.test(name)).toSorted(byPosition)
   const [first, last] = [segments[0], segments.at(-1)]
   return {
     service_id: node.service_id,
     at,
     folder: node.backup,
-    files: [...sizes(archive, 'archive'), ...sizes(partial, 'partial'), ...left],
+    files: await filesIn(node.backup),
     ...(first !== undefined && last !== undefined && { archived: { first, last } }),
     ...(behind !== undefined && { behind }),
   }
+}
+
+/** What a copy of the folder has. */
+async function filesIn(folder: string): Promise<StagedWal['files']> {
+  const files: StagedWal['files'][number][] = []
+  for (const below of ['archive', 'partial']) {
+    if (!(await statIfThere(join(folder, below)))) continue
+    for await (const [name, { size }] of listStats(folder, below)) {
+      if (isWal(name)) files.push({ path: `${below}/${name}`, bytes: size })
+    }
+  }
+  const { exchange } = stagedIn(folder)
+  const stats = await statIfThere(exchange)
+  return stats ? [...files, { path: basename(exchange), bytes: stats.size }] : files
 }
 
 const isWal = (name: string) => segment_name.test(name) || isHistory(name)
@@ -143,41 +161,55 @@ const byPosition = (one: string, other: string) => (one.slice(8) < other.slice(8
 /** Links in our folder to all whole files of the archive, and to nothing else. */
 async function mirror({ archive }: Node, to: string): Promise<void> {
   const handle = openFolder(archive)
+  let planted: Planted | undefined
   try {
     const { uid } = fstatSync(handle)
-    const names = readdirSync(pathOf(handle)).filter(isWal)
-    const wanted = new Set(names)
-    const there = new Set(readdirSync(to))
+    const [wanted, there] = [await namesAt(pathOf(handle)), await namesAt(to)]
     for (const name of there) if (!wanted.has(name)) await rm(join(to, name), { force: true })
-    for (const name of names) {
+    for (const name of wanted) {
+      const own = join(to, name)
       // The link is to the entry itself, whatever it is; what it is does not change any more under a name of ours, but how much.
-      if (!there.has(name)) await link(`${pathOf(handle)}/${name}`, join(to, name))
-      const stats = lstatSync(join(to, name))
+      if (!there.has(name)) await link(`${pathOf(handle)}/${name}`, own).catch(ignoreOther)
+      const stats = lstatSync(own, { throwIfNoEntry: false })
+      if (stats === undefined) continue
       const is_own = stats.isFile() && stats.uid === uid
       if (is_own && stats.size <= wal_file_bytes_max) continue
-      await unlink(join(to, name))
-      throw new Planted(archive, name, is_own ? 'larger than a WAL file' : 'no file of its own user')
+      await rm(own, { force: true })
+      planted ??= new Planted(archive, name, is_own ? 'larger than a WAL file' : 'no file of its own user')
     }
   } finally {
     closeSync(handle)
   }
+  // It keeps no other file from being copied.
+  if (planted) throw planted
+}
+
+/** Another process has made the same link, or the archive has been pruned since it was listed. */
+function ignoreOther(error: unknown): void {
+  if (!['EEXIST', 'ENOENT'].includes(errorCode(error) ?? '')) throw error
+}
+
+async function namesAt(folder: string): Promise<Set<string>> {
+  const names = new Set<string>()
+  for await (const { name } of entriesOf(folder)) if (isWal(name)) names.add(name)
+  return names
 }
 
 /** Which timelines the service has left, if it has been rewound. */
-async function stageLeft(node: Node): Promise<{ path: string; bytes: number }[]> {
+async function stageLeft(node: Node): Promise<void> {
   const text = await readIfThere(node.exchange)
-  if (text === undefined) return []
   const { exchange } = stagedIn(node.backup)
-  if ((await readIfThere(exchange)) !== text) {
-    const aside = join(node.backup, `${process.pid}.new`)
-    await writeFile(aside, text, { mode: 0o600 })
-    await rename(aside, exchange)
-  }
-  return [{ path: basename(exchange), bytes: Buffer.byteLength(text) }]
+  if (text === undefined || (await readIfThere(exchange)) === text) return
+  const aside = join(node.backup, `${process.pid}.new`)
+  await writeFile(aside, text, { mode: 0o600 })
+  await rename(aside, exchange)
 }
 
-/** The WAL that the archive does not have yet; the last file up to the position that is flushed. A sentence: there is more than fits. */
-async function stageUnarchived(node: Node, to: string): Promise<string | undefined> {
+/** The names of the WAL that the archive does not have yet; behind: a sentence: there is more than fits. */
+type Unarchived = { names: ReadonlySet<string>; behind?: string }
+
+/** Copies them, the last file up to the position that is flushed. */
+async function stageUnarchived(node: Node, to: string): Promise<Unarchived> {
   const flushed = await flushedPosition(node)
   const path = await findPath(node.data, [pgWalOf(node.data), archiveAt(node.archive)])
   // A file of a timeline that was left may be archived under the same number.
@@ -190,10 +222,9 @@ async function stageUnarchived(node: Node, to: string): Promise<string | undefin
   )
   const recent = waiting.slice(0, unarchived_max)
   const names = new Set(recent.map(({ name }) => name))
-  for (const name of readdirSync(to)) if (!names.has(name)) await rm(join(to, name), { force: true })
   for (const one of recent) await copyBeginning(node, one.name, join(to, one.name), written(one))
-  if (waiting.length === recent.length) return undefined
-  return `its archive is ${waiting.length} WAL files behind, of which ${recent.length} are copied`
+  if (waiting.length === recent.length) return { names }
+  return { names, behind: `its archive is ${waiting.length} WAL files behind, of which ${recent.length} are copied` }
 }
 
 /** Without an end when no server runs: then its WAL ends where its files end. */

@@ -81,7 +81,8 @@ async function gather({ effect }: Machine, node: Node, { wal_folder, keep }: Dat
   await ensureFolder(effect, 'gathered WAL', node.restore, owner ? 0o710 : 0o700, owner && { uid: 0, gid: owner.gid })
   const archive = openFolder(node.archive)
   try {
-    for (const folder of [stagedIn(wal_folder).archive, stagedIn(wal_folder).partial]) {
+    // What is in both was archived while it was staged.
+    for (const folder of [stagedIn(wal_folder).partial, stagedIn(wal_folder).archive]) {
       for (const name of namesIn(folder)) {
         const [from, copy] = [join(folder, name), join(node.restore, name)]
         await copyFile(from, copy, constants.COPYFILE_FICLONE)
