@@ -1,23 +1,27 @@
 // Which runs the repository keeps. Pure.
 // 1. WAL and metadata: all of the last two hours, then the last of each day; 35 days. A run of WAL is forgotten only when the runs that
 //    stay, before it and after it, leave no gap of archived files between them: a service may prune its archive sooner than daily.
-// 2. Snapshots: 35 days; the newest of each service that still writes WAL stays.
+// 2. Snapshots: 35 days; the newest of each service that is alive stays, whatever is known of its WAL.
 import type { Run } from './restic.ts'
 
 /** Of each service that a run of WAL has: the archived files, which have no gap. */
 export type Archived = Readonly<Record<string, { first: string; last: string }>>
 
-export type KeptRuns = { runs: readonly Run[]; archived: ReadonlyMap<string, Archived>; now: Date }
+/** alive: the services that there are. */
+export type KeptRuns = {
+  runs: readonly Run[]
+  archived: ReadonlyMap<string, Archived>
+  alive: readonly string[]
+  now: Date
+}
 
 const hour_ms = 3_600_000
 const all_kept_ms = 2 * hour_ms
 const kept_ms = 35 * 24 * hour_ms
 
-export function forgettable({ runs, archived, now }: KeptRuns): string[] {
+export function forgettable({ runs, archived, alive, now }: KeptRuns): string[] {
   const ageOf = (run: Run) => now.getTime() - run.time.getTime()
   const of = (tag: string) => runs.filter(({ tags }) => tags.includes(tag))
-  const newest_wal = of('wal').at(-1)
-  const alive = Object.keys((newest_wal && archived.get(newest_wal.id)) ?? {})
   const newest_data = new Set(alive.map((id) => of(`service-${id}`).findLast(({ tags }) => tags.includes('data'))?.id))
   const data = of('data').filter((run) => ageOf(run) > kept_ms && !newest_data.has(run.id))
   const meta = of('meta').filter((run, at, all) => isThinned(run, all[at + 1], ageOf(run)))

@@ -42,7 +42,8 @@ export function newUpkeep({ archived, lag_seconds, state, log, exclusively }: Pa
     const unknown = listed.filter(({ id, tags }) => tags.includes('wal') && !archived.has(id))
     for (const { id } of unknown.slice(0, runs_read_max))
       archived.set(id, archivedOf((await readRun(restic, id)).files))
-    const ids = forgettable({ runs: listed, archived, now: new Date() }).slice(0, forget_at_once_max)
+    const alive = Object.keys((await state.read()).services)
+    const ids = forgettable({ runs: listed, archived, alive, now: new Date() }).slice(0, forget_at_once_max)
     const moves = ['--max-repack-size', `${prune_seconds * repack_mb_per_second}M`]
     const words = repacks ? ['--max-unused', '10%', ...moves] : ['--max-unused', 'unlimited']
     await exclusively(async () => {
