@@ -1,7 +1,7 @@
 // The repository: one for each installation. It is made by an operator alone, found again by its id, and has one owner.
 // 1. Nothing makes a repository by itself: a disk that is not mounted looks like an empty folder.
 // 2. The newest run with the tag `owner` names the installation that may write. A restored installation takes over; the lost one, should
-//    it come back, is refused.
+//    it come back, or never have been lost, is refused at its next run.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { access, chown, mkdir, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -14,6 +14,7 @@ import {
   ensureBackupFolder,
   ensureDailyKey,
   findOwnRepository,
+  type OwnRepository,
   saveDailyKeyId,
   saveOwnRepository,
 } from './place.ts'
@@ -69,14 +70,30 @@ export async function openRepository(place: Place, locks = newDeadLocks()): Prom
   // What a killed process of ours has locked stays locked for all others until then.
   await locks.remove(restic)
   const runs = await listRuns(restic)
-  const owner = runs.findLast(({ tags }) => tags.includes('owner'))
-  if (owner !== undefined && !owner.tags.includes(`incarnation-${own.incarnation}`)) {
-    throw new RepositoryRefused(
-      `installation ${owner.hostname} took over the repository at ${target.text} on ${owner.time.toISOString()}; this one no longer writes to it`,
-    )
-  }
+  refuseOther(runs, own, target)
   await ensureKeyId(place, restic)
-  return { restic, runs }
+  return { restic: ownersOnly(restic, runs, () => refuseOther(runs, own, target)), runs }
+}
+
+function refuseOther(runs: readonly Run[], { incarnation }: OwnRepository, target: BackupTarget): void {
+  const owner = runs.findLast(({ tags }) => tags.includes('owner'))
+  if (owner === undefined || owner.tags.includes(`incarnation-${incarnation}`)) return
+  throw new RepositoryRefused(
+    `installation ${owner.hostname} took over the repository at ${target.text} on ${owner.time.toISOString()}; this one no longer writes to it`,
+  )
+}
+
+/** runs: kept up to date by this process. Before each change they are read again where there is one that this process did not make. */
+function ownersOnly(restic: Restic, runs: Run[], refuse: () => void): Restic {
+  return async (args, options) => {
+    if (['backup', 'forget', 'prune'].includes(args[0] ?? '')) {
+      const ids = await restic(['list', 'snapshots', '--no-lock'], { timeout_seconds: short_seconds })
+      const isKnown = (id: string) => runs.some((run) => id.startsWith(run.id))
+      if (!ids.split('\n').filter(Boolean).every(isKnown)) runs.splice(0, runs.length, ...(await listRuns(restic)))
+      refuse()
+    }
+    return await restic(args, options)
+  }
 }
 
 async function ensureKeyId(place: Place, restic: Restic): Promise<void> {
