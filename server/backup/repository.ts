@@ -83,7 +83,7 @@ function refuseOther(runs: readonly Run[], { incarnation }: OwnRepository, targe
   )
 }
 
-/** runs: kept up to date by this process. Before each change they are read again where there is one that this process did not make. */
+/** runs: those that this process knows. Before each change the repository is asked for others, and all are read again when it has some. */
 function ownersOnly(restic: Restic, runs: Run[], refuse: () => void): Restic {
   return async (args, options) => {
     if (['backup', 'forget', 'prune'].includes(args[0] ?? '')) {

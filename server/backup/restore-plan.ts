@@ -48,7 +48,7 @@ export function planOf(runs: readonly Run[], { at, services = [] }: Chosen): Res
 }
 
 /**
- * The first run with the WAL up to the moment: later ones may have pruned what leads to it. Of one service, one that is not behind with it.
+ * The first run with the WAL up to the moment: later ones may have pruned what leads to it. Of a service, a run that is not behind with it.
  */
 export function walRunOf(runs: readonly Run[], at: Date | undefined, service_id = ''): Run | undefined {
   const of_wal = runs.filter(({ tags }) => tags.includes('wal'))

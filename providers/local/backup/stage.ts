@@ -42,7 +42,7 @@ const settled_ms = 1_000
 const cut_off_ms = 600_000
 const segment_name = /^[0-9A-F]{24}$/
 
-/** Of a service whose WAL cannot be made ready, such as for the loss of its data, what was ready before stays ready. */
+/** Of a service whose WAL cannot be made ready, such as for the loss of its data, the files of the last time stay. */
 export async function stageAll(host: Machine, staged: Staged): Promise<StagedWal[]> {
   const found: StagedWal[] = []
   for (const service_id of await listHomes(host)) {
