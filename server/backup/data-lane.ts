@@ -4,7 +4,7 @@ import { join, relative } from 'node:path'
 import { statIfThere } from '#providers/host/read.ts'
 import type { Backup, StagedSnapshot } from '#providers/provider.ts'
 import type { Place, Repository } from './repository.ts'
-import { list_timeout_seconds, listStored, storeRun } from './restic.ts'
+import { list_timeout_seconds, listRuns, listStored, type Run, storeRun } from './restic.ts'
 import { newUpkeep } from './upkeep.ts'
 
 type Parts = Parameters<typeof newUpkeep>[0] & { place: Place; backups: readonly Backup[] }
@@ -15,7 +15,12 @@ export function newDataLane({ place, backups, state, ...parts }: Parts) {
   const inDataDir = (path: string) => relative(place.data_dir, path)
   const lookAfter = newUpkeep({ state, ...parts })
 
-  const storeSnapshot = async ({ restic, runs }: Repository, snapshot: StagedSnapshot) => {
+  const storeSnapshot = async (repository: Repository, snapshot: StagedSnapshot) => {
+    await state.save({ storing: snapshot.snapshot_id })
+    await storeCompared(repository, snapshot)
+    await state.save({ storing: undefined })
+  }
+  const storeCompared = async ({ restic, runs }: Repository, snapshot: StagedSnapshot) => {
     const { service_id, snapshot_id, taken_at, folder } = snapshot
     const tags = ['data', `service-${service_id}`, `snapshot-${snapshot_id}`, `taken-${taken_at.getTime()}`]
     const named = { host: place.installation_id, tags, paths: [inDataDir(folder)], time: new Date() }
@@ -34,11 +39,23 @@ export function newDataLane({ place, backups, state, ...parts }: Parts) {
     if (!is_gone) throw new Error(`the snapshot ${snapshot_id} lacks ${lacks} in the repository and is stored again`)
   }
 
+  /** Of a copy that was cut short by a kill, or by a repository that went away, a run may be left that lacks files. */
+  const forgetUncompared = async ({ restic, runs }: Repository) => {
+    const { storing } = await state.read()
+    if (storing === undefined) return
+    const isOf = ({ tags }: Run) => tags.includes(`snapshot-${storing}`)
+    const left = (await listRuns(restic)).filter(isOf).map(({ id }) => id)
+    if (left.length > 0) await restic(['forget', ...left], { timeout_seconds: list_timeout_seconds })
+    runs.splice(0, runs.length, ...runs.filter((run) => !isOf(run)))
+    await state.save({ storing: undefined })
+  }
+
   /** Of one service that fails the others are copied all the same; the first failure is told. */
   return async (repository: Repository): Promise<void> => {
     const failures: unknown[] = []
     for (const backup of backups) {
       for (const snapshot of newestOf(await backup.listSnapshots())) {
+        await forgetUncompared(repository)
         const is_stored = repository.runs.some(({ tags }) => tags.includes(`snapshot-${snapshot.snapshot_id}`))
         if (!is_stored) await storeSnapshot(repository, snapshot).catch((error: unknown) => failures.push(error))
       }

@@ -77,6 +77,8 @@ export type BackupState = {
   data_problem?: string | undefined
   /** What a check of the repository found; absent: nothing. */
   damage?: string | undefined
+  /** The snapshot that is being copied: what there is of it in the repository has not been compared yet. */
+  storing?: string | undefined
   /** When the repository was last tidied, repacked and checked. Kept here, because a server may be started more often than that. */
   tidied_at?: string
   repacked_at?: string

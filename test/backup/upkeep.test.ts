@@ -99,6 +99,19 @@ test.skipIf(why)(
   },
 )
 
+test.skipIf(why)(`what a killed server left of a snapshot, compared with nothing, is copied anew${why}`, async () => {
+  await untilCopied(howdah.call, `${howdah.services}/${service.service_id}`)
+  const restic = await resticFor(howdah.config)
+  const runsOf = async () =>
+    (await listRuns(restic)).filter(({ tags }) => tags.includes(`service-${service.service_id}`))
+  const left = (await runsOf()).at(-1) ?? expect.fail()
+  const tag = left.tags.find((one) => one.startsWith('snapshot-')) ?? expect.fail()
+  await makeDue({ storing: tag.slice('snapshot-'.length) })
+  const again = async () => (await runsOf()).filter(({ tags }) => tags.includes(tag)).map(({ id }) => id)
+  await until(async () => (await again()).length === 1 && !(await again()).includes(left.id))
+  await until(() => readState().storing === undefined)
+})
+
 test.skipIf(why)(
   `flipped bits in the repository are found by the nightly check and by a drill, and named${why}`,
   async () => {
