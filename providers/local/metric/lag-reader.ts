@@ -3,7 +3,7 @@
 import type pg from 'pg'
 import type { Node } from '../host/layout.ts'
 import { endSession, newSession } from '../postgres/superuser.ts'
-import type { StandbyLag } from './lag.ts'
+import { type StandbyLag, standbyLagsOf } from './lag.ts'
 import { standby_role } from '../../postgres/names.ts'
 
 export type LagReader = {
@@ -56,7 +56,7 @@ export function newLagReader(): LagReader {
 }
 
 async function ask(client: pg.Client): Promise<ReadonlyMap<string, StandbyLag>> {
-  const { rows } = await client.query<StandbyLag & { name: string }>({
+  const { rows } = await client.query<Record<string, unknown>>({
     name: 'lags',
     text: `select application_name as name,
                   coalesce(pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_lsn(), replay_lsn), 0)::float8 as bytes,
@@ -65,5 +65,5 @@ async function ask(client: pg.Client): Promise<ReadonlyMap<string, StandbyLag>> 
            from pg_catalog.pg_stat_replication where usename = $1`,
     values: [standby_role],
   })
-  return new Map(rows.map(({ name, ...lag }) => [name, lag]))
+  return standbyLagsOf(rows)
 }

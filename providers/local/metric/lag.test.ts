@@ -1,6 +1,7 @@
 // Which nodes of a replica set get readers, by how far they are behind.
 import { expect, test } from 'vitest'
-import { type Lag, type NodeLag, usesByLag } from './lag.ts'
+import { countsOf } from './activity.ts'
+import { type Lag, type NodeLag, standbyLagsOf, usesByLag } from './lag.ts'
 
 const mib = 1024 ** 2
 const well: Lag = { bytes: 1_000, seconds: 0.1 }
@@ -33,4 +34,28 @@ test('a node that is switched off is left as it is', () => {
   expect([
     ...usesByLag([{ node: 0, use: 'off', lag: well }, ...nodes(far).map((one) => ({ ...one, node: 1 }))]),
   ]).toEqual([[1, 'in']])
+})
+
+test('what is no lag of a standby is not taken for one, whatever a program in the place of the primary answers', () => {
+  const whole = { name: 'node_1', bytes: 5, seconds: 0.5, state: 'streaming', is_sync: true }
+  const wrong = [
+    { bytes: '1\nhowdah_services 7' },
+    { bytes: Number.NaN },
+    { seconds: Number.POSITIVE_INFINITY },
+    { name: 7 },
+    { name: `node_${'1'.repeat(100)}` },
+    { state: '\u001b[2J' },
+    { state: null },
+  ].map((part) => ({ ...whole, name: 'node_2', ...part }))
+  expect([...standbyLagsOf([whole, ...wrong])]).toEqual([
+    ['node_1', { bytes: 5, seconds: 0.5, state: 'streaming', is_sync: true }],
+  ])
+})
+
+test('counts of a server are counts, or none of them is taken', () => {
+  const whole = { connections: '3', transactions: '12', blocks_hit: '0', blocks_read: 7 }
+  expect(countsOf(whole)).toEqual({ connections: 3, transactions: 12, blocks_hit: 0, blocks_read: 7 })
+  for (const value of ['1e300', '1e-300', '-1', '0.5', 'x', undefined, '1\n2']) {
+    expect(countsOf({ ...whole, connections: value }), String(value)).toBeUndefined()
+  }
 })

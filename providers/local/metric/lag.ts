@@ -17,6 +17,26 @@ const too_far: Lag = { bytes: 64 * mib, seconds: 30 }
 /** Well below, so that a node at the bound does not come and go. */
 const near_again: Lag = { bytes: 16 * mib, seconds: 10 }
 
+/** More standbys than a primary of ours has with all its replica sets. */
+const standbys_max = 1_000
+
+/**
+ * What a primary reports, by the standbys' names. A program of the service's user may answer in its place, so that each value is checked: a
+ * text for a number would stand in the scrape of all services.
+ */
+export function standbyLagsOf(rows: readonly Record<string, unknown>[]): Map<string, StandbyLag> {
+  const lags = new Map<string, StandbyLag>()
+  for (const { name, bytes, seconds, state, is_sync } of rows.slice(0, standbys_max)) {
+    if (typeof name !== 'string' || typeof state !== 'string' || !/^\w{1,64}$/.test(name) || !/^\w{0,32}$/.test(state))
+      continue
+    if (isFiniteNumber(bytes) && isFiniteNumber(seconds))
+      lags.set(name, { bytes, seconds, state, is_sync: is_sync === true })
+  }
+  return lags
+}
+
+const isFiniteNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value)
+
 /** For the API: a name is `node_<number>` or `<replica_set_id>_<number>`. A standby with another name is not ours. */
 export function replicaLagsOf(lags: ReadonlyMap<string, StandbyLag>): ReplicaLag[] {
   return [...lags].flatMap(([name, lag]) => {
