@@ -3,6 +3,7 @@
 // is chosen, so that a user's command starts as fast as its request. A stack is never shown.
 import { version } from '#contract/version.ts'
 import { CommandError, exit_codes, findCommand, type Input, type Row, UsageError } from './command.ts'
+import { sayError } from './visible.ts'
 
 const operator_words = ['start', 'status', 'stop', 'doctor', 'admin']
 
@@ -16,7 +17,7 @@ async function run(words: readonly string[]): Promise<number> {
     const code = await dispatch(words)
     return typeof code === 'number' ? code : exit_codes.done
   } catch (error) {
-    console.error(`howdah: ${error instanceof Error ? error.message : String(error)}`)
+    sayError(error)
     if (error instanceof CommandError) return error.exit_code
     const is_usage = error instanceof UsageError || (error instanceof Error && error.name === 'ConfigError')
     return is_usage ? exit_codes.usage : exit_codes.failed

@@ -2,6 +2,7 @@
 // no operator's world here.
 import { version } from '#contract/version.ts'
 import { CommandError, exit_codes, findCommand, UsageError } from '../command.ts'
+import { sayError } from '../visible.ts'
 import { commandHelp, generalHelp, nounHelp } from '../help.ts'
 import { findUserCommand, runComplete, runUserCommand, unaliased, unknownCommand, user_commands } from './main.ts'
 import { openTerminal } from './terminal.ts'
@@ -12,7 +13,7 @@ export async function runAlone(words: readonly string[]): Promise<number> {
   try {
     return (await dispatch(words)) ?? exit_codes.done
   } catch (error) {
-    console.error(`howdah: ${error instanceof Error ? error.message : String(error)}`)
+    sayError(error)
     if (error instanceof CommandError) return error.exit_code
     return error instanceof UsageError ? exit_codes.usage : exit_codes.failed
   }

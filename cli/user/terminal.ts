@@ -2,6 +2,7 @@
 // where a person can answer it.
 import { createInterface } from 'node:readline/promises'
 import { CommandError, exit_codes, type Input, UsageError } from '../command.ts'
+import { visible, visibleAt } from '../visible.ts'
 
 export type Terminal = {
   print(text: string): void
@@ -48,10 +49,13 @@ export function openTerminal(input: Pick<Input, 'isSet'>, env = process.env): Te
   const in_colour = Boolean(env['FORCE_COLOR']) || may_colour
   const is_live = stderr.isTTY && !is_dumb && !env['CI']
   return {
-    print: (text) => void stdout.write(text.endsWith('\n') ? text : `${text}\n`),
-    say: (text) => void stderr.write(is_live ? `\r\u001b[K${text}\n` : `${text}\n`),
+    print: (text) => {
+      const shown = visibleAt(stdout, text)
+      stdout.write(shown.endsWith('\n') ? shown : `${shown}\n`)
+    },
+    say: (text) => void stderr.write(`${is_live ? '\r\u001b[K' : ''}${visibleAt(stderr, text)}\n`),
     progress: (text) => {
-      if (is_live) stderr.write(`\r\u001b[K${text.slice(0, (stderr.columns || 80) - 1)}`)
+      if (is_live) stderr.write(`\r\u001b[K${visible(text).slice(0, (stderr.columns || 80) - 1)}`)
     },
     is_live,
     may_ask: stdin.isTTY && stderr.isTTY && !env['CI'] && !input.isSet('no-input'),
@@ -66,7 +70,7 @@ export function openTerminal(input: Pick<Input, 'isSet'>, env = process.env): Te
       // Ctrl-C and Ctrl-D are answers too.
       reader.on('SIGINT', () => end.abort()).on('close', () => end.abort())
       try {
-        return (await reader.question(question, { signal: end.signal })).trim()
+        return (await reader.question(visibleAt(stderr, question), { signal: end.signal })).trim()
       } catch (error) {
         stderr.write('\n')
         throw new CommandError('nothing was changed', { exit_code: exit_codes.interrupted, cause: error })

@@ -65,6 +65,13 @@ test.skipIf(why)(
   },
 )
 
+test.skipIf(why)(`what others wrote does not move the cursor${why}`, async () => {
+  const terminal = atTerminal(`howdah service show $'\\e[2Jgone'`, { ...env, SHELL: '/bin/bash' })
+  expect(await terminal.exit_code).not.toBe(0)
+  expect(terminal.screen()).toContain('[2Jgone')
+  expect(terminal.screen()).not.toContain('\u001b[2Jgone')
+})
+
 test.skipIf(why)(`colours and the width are the terminal’s; neither is there in a pipe${why}`, async () => {
   await installation.createService({ name: 'a service with quite a long name' })
   const shown = async (command: string, more: Record<string, string> = {}) => {
