@@ -88,6 +88,16 @@ export function firstGap(segments: readonly Segment[], first_name: string, path:
   return undefined
 }
 
+/**
+ * The last that begins there or before: by halves, for a service's user may have written a history of a hundred thousand lines, and each of
+ * its files is looked up.
+ */
 function timelineAt(path: Path, number: number, segment_bytes: number): number {
-  return path.findLast(({ from }) => Math.floor(from / segment_bytes) <= number)?.timeline ?? 0
+  let [low, high] = [0, path.length]
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    if (Math.floor((path[middle]?.from ?? 0) / segment_bytes) <= number) low = middle + 1
+    else high = middle
+  }
+  return path[low - 1]?.timeline ?? 0
 }
