@@ -201,7 +201,7 @@ test('a position is found by its time as by reading every line', async () => {
       }
       const handle = await open(join(folder, nameOf(0)))
       try {
-        expect(seekTime(handle.fd, expected, epoch_ms + ms).offset).toBe(found ?? expected)
+        expect((await seekTime(handle.fd, expected, epoch_ms + ms)).offset).toBe(found ?? expected)
       } finally {
         await handle.close()
       }

@@ -113,7 +113,7 @@ test('it begins at a time, in whatever file that is', async () => {
     const { messages } = await drain(query, undefined)
     expect(messages[0]).toBe(second === 59 ? undefined : `at ${second + 1}`)
     expect(messages.length).toBe(59 - second)
-    const from = positionAt({ folder, node: 0 }, epoch_ms + second * 1000)
+    const from = await positionAt({ folder, node: 0 }, epoch_ms + second * 1000)
     expect((await drain(everything, from)).messages[0]).toBe(`at ${second}`)
   }
 })

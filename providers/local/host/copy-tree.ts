@@ -55,6 +55,9 @@ export type CopyOptions = {
 /** Whether files can share blocks here: false from the first file on that cannot. */
 export type Sharing = { possible: boolean }
 
+/** PostgreSQL's own files lie in five folders at most; each is opened from the top. */
+const depth_max = 16
+
 type Copying = CopyOptions & {
   root: string
   uid: number | undefined
@@ -134,6 +137,8 @@ export async function copyFileIn(
 
 async function copyFolder(copying: Copying, path: string): Promise<void> {
   const { root, uid, of_tenant, owner } = copying
+  if (of_tenant && path.split('/').length > depth_max)
+    throw new Planted(root, path, 'deeper than any folder of PostgreSQL')
   const handle = unlessMissing(copying, () => openFolder(root, path))
   if (handle === undefined) return
   const to = join(copying.to, path)

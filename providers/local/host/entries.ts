@@ -19,3 +19,17 @@ export async function* entriesOf(path: string): AsyncGenerator<Dirent> {
     folder.closeSync()
   }
 }
+
+/** Their names, up to so many: half a microsecond each, without a turn for other work. */
+export function namesIn(path: string, at_most: number): string[] {
+  const folder = opendirSync(path, { bufferSize: entries_per_turn })
+  const names: string[] = []
+  try {
+    for (let entry = folder.readSync(); entry !== null && names.length < at_most; entry = folder.readSync()) {
+      names.push(entry.name)
+    }
+    return names
+  } finally {
+    folder.closeSync()
+  }
+}

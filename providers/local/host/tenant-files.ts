@@ -8,23 +8,13 @@
 // 3. Names are removed and renamed below a handle; the system follows no link in the last component of either.
 // 4. Any other entry is `Planted`, an error that names it.
 import { randomBytes } from 'node:crypto'
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readdirSync,
-  readSync,
-  type Stats,
-  statSync,
-} from 'node:fs'
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats, statSync } from 'node:fs'
 import { open, readdir, rename, rmdir, unlink } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { basename, dirname } from 'node:path'
 import type { Owner } from '../../host/user-map.ts'
 import { errorCode, undefinedIfAbsent } from '../../host/read.ts'
-import { entriesOf } from './entries.ts'
+import { entriesOf, namesIn } from './entries.ts'
 import { inLanes } from './together.ts'
 import { syncOne } from './tree.ts'
 
@@ -43,6 +33,8 @@ const as_new_file = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | 
 const as_entry = 0o10000000 | constants.O_NOFOLLOW
 
 const text_bytes_max = 1024 ** 2
+/** An archive of four terabytes has fewer. Of millions the server would do nothing else for seconds. */
+const names_max = 250_000
 const scratch = Buffer.allocUnsafeSlow(16_384)
 /** A removal that is not finished by then competes with a process that goes on adding; the next pass goes on. */
 const removal_rounds_max = 1_000
@@ -113,7 +105,9 @@ export function findEntry(folder: string, path: string): Stats | undefined {
 export function listNames(folder: string, below = ''): string[] {
   const handle = openFolder(folder, below)
   try {
-    return readdirSync(pathOf(handle))
+    const names = namesIn(pathOf(handle), names_max + 1)
+    if (names.length <= names_max) return names
+    throw new Planted(folder, below, `a folder of more than ${names_max} entries`)
   } finally {
     closeSync(handle)
   }
@@ -164,9 +158,8 @@ export async function renameEntry(folder: string, below: string, from: string, t
 
 /** A file, a link or a whole tree; nothing when there is none. */
 export async function removeEntry(folder: string, path: string): Promise<void> {
-  await withFolder(folder, dirname(path), (parent) => removeTree(`${parent}/${basename(path)}`)).catch(
-    undefinedIfAbsent,
-  )
+  const removed = withFolder(folder, dirname(path), (parent) => removeTree(`${parent}/${basename(path)}`))
+  await removed.catch(undefinedIfAbsent)
 }
 
 /**
@@ -215,11 +208,7 @@ function withEntry<Value>(folder: string, path: string, work: (entry: string) =>
   }
 }
 
-async function withFolder<Value>(
-  folder: string,
-  below: string,
-  work: (parent: string) => Promise<Value>,
-): Promise<Value> {
+async function withFolder<T>(folder: string, below: string, work: (parent: string) => Promise<T>): Promise<T> {
   const handle = openFolder(folder, below === '.' ? '' : below)
   try {
     return await work(pathOf(handle))

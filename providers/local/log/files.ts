@@ -2,9 +2,18 @@
 // service's own user, so a link or a file of another user in it is skipped: it could lead to another tenant's log.
 // Listing and opening are synchronous: they take microseconds, and a thread takes longer.
 import { fstatSync, read } from 'node:fs'
+import { setImmediate as others } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { errorCode } from '../../host/read.ts'
-import { listNames, openFile, Planted } from '../host/tenant-files.ts'
+import { namesIn } from '../host/entries.ts'
+import { openFile, Planted } from '../host/tenant-files.ts'
+
+/** More than retention leaves. A service's user may make millions, of which no page needs to know. */
+export const log_names_max = 50_000
+/** PostgreSQL begins a new file at 100 MB, and a line has one gigabyte at most. What is longer was made by another program, and may be holes. */
+const file_bytes_max = 2 * 1024 ** 3
+/** Opening so many takes a millisecond. */
+const opened_per_turn = 40
 
 /** As `log_filename` of the settings makes them. */
 const name_form = /^postgresql-(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)\.json$/
@@ -22,7 +31,7 @@ export function beginOf(name: string): number {
 /** Newest first. */
 export function listLogFiles(folder: string): string[] {
   try {
-    return listNames(folder).filter(isLogFile).toSorted().toReversed()
+    return namesIn(folder, log_names_max).filter(isLogFile).toSorted().toReversed()
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return []
     throw error
@@ -35,10 +44,18 @@ export type LogFile = { fd: number; size: number }
 export function openLogFile(folder: string, name: string): LogFile | undefined {
   try {
     const fd = openFile(folder, name)
-    return fd === undefined ? undefined : { fd, size: fstatSync(fd).size }
+    return fd === undefined ? undefined : { fd, size: Math.min(fstatSync(fd).size, file_bytes_max) }
   } catch (error) {
     if (error instanceof Planted) return undefined
     throw error
+  }
+}
+
+/** The same names, with turns for other work in between. */
+export async function* inTurns(names: readonly string[]): AsyncGenerator<string> {
+  for (const [at, name] of names.entries()) {
+    if (at % opened_per_turn === opened_per_turn - 1) await others()
+    yield name
   }
 }
 

@@ -42,7 +42,7 @@ export async function readLogTail(host: LogHost, id: string, query: LogTailQuery
   if (tail && (is_last || hasMoved(tail, after))) return tailOf(id, tail)
   // All of the log of an earlier primary has been read: the next one's goes on at the time of its last entry.
   const next = logOf(host, primary)
-  const from = after && positionAt(next, await lastTime(log, after))
+  const from = after && (await positionAt(next, await lastTime(log, after)))
   return tailOf(id, from === undefined ? { found: [], at: after } : await readTail(next, query, from))
 }
 

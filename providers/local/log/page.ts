@@ -9,7 +9,7 @@ import { blocksBackwards, line_bytes_max } from './blocks.ts'
 import type { LogPosition } from './cursor.ts'
 import { entryOf, type ParsedEntry, parseEntry, timeAt } from '../../postgres/log-entry.ts'
 import { isWithin } from '../../postgres/log-match.ts'
-import { beginOf, listLogFiles, type LogFile, openLogFile, readAt } from './files.ts'
+import { beginOf, inTurns, listLogFiles, type LogFile, openLogFile, readAt } from './files.ts'
 import { matchingLines } from './matching-lines.ts'
 import { newSearch, type Search } from './search.ts'
 import { seekTime } from './seek.ts'
@@ -41,7 +41,7 @@ export async function readPage(log: NodeLog, query: PageQuery, after: LogPositio
   const search = newSearch(query)
   const harvest: Harvest = { found: [], skipped: 0, scanned_bytes: 0, reached: undefined }
   let newer = ''
-  for (const name of listLogFiles(log.folder)) {
+  for await (const name of inTurns(listLogFiles(log.folder))) {
     if (after !== undefined && name > after.file) continue
     if (beginOf(name) - disorder_ms >= (query.until_ms ?? Infinity)) continue
     if (harvest.scanned_bytes >= scanned_bytes_max) {
@@ -53,7 +53,7 @@ export async function readPage(log: NodeLog, query: PageQuery, after: LogPositio
     if (file === undefined) continue
     try {
       const end = name === after?.file ? Math.min(after.offset, file.size) : file.size
-      const range = rangeOf(file, end, query)
+      const range = await rangeOf(file, end, query)
       const part = { file, name, node: log.node, hidden: log.hidden, ...range }
       const done = await collectFile(part, query, search, harvest)
       if (done || range.last) break
@@ -66,9 +66,9 @@ export async function readPage(log: NodeLog, query: PageQuery, after: LogPositio
 }
 
 /** The part of a file in which entries between the bounds can lie. */
-function rangeOf({ fd, size }: LogFile, end: number, { since_ms, until_ms }: PageQuery) {
-  const since = since_ms === undefined ? undefined : seekTime(fd, size, since_ms - disorder_ms)
-  const until = until_ms === undefined ? undefined : seekTime(fd, size, until_ms + disorder_ms)
+async function rangeOf({ fd, size }: LogFile, end: number, { since_ms, until_ms }: PageQuery) {
+  const since = since_ms === undefined ? undefined : await seekTime(fd, size, since_ms - disorder_ms)
+  const until = until_ms === undefined ? undefined : await seekTime(fd, size, until_ms + disorder_ms)
   return {
     low: since?.earlier ? since.offset : 0,
     high: Math.min(until?.offset ?? end, end),
@@ -87,6 +87,7 @@ type Part = Pick<NodeLog, 'node'> & {
 
 /** True when the page is complete. */
 export async function collectFile(part: Part, query: PageQuery, search: Search, harvest: Harvest): Promise<boolean> {
+  if (part.low >= part.high) return false
   const range = { fd: part.file.fd, low: part.low, high: part.high }
   for await (const block of blocksBackwards(range, block_bytes)) {
     if (block.kind === 'long line') {

@@ -4,7 +4,7 @@
 import { closeSync } from 'node:fs'
 import type { LogEntry, LogTailQuery } from '../../log.ts'
 import type { LogPosition } from './cursor.ts'
-import { beginOf, listLogFiles, type LogFile, openLogFile, readAt } from './files.ts'
+import { beginOf, inTurns, listLogFiles, type LogFile, openLogFile, readAt } from './files.ts'
 import { collectFile, disorder_ms, type Harvest, type NodeLog } from './page.ts'
 import { newSearch } from './search.ts'
 import { seekTime } from './seek.ts'
@@ -21,9 +21,9 @@ const line_break = 10
 export async function readTail(log: NodeLog, query: TailQuery, after: LogPosition | undefined): Promise<Tail> {
   // Listed before any is read: a file is complete when there is a newer one.
   const names = listLogFiles(log.folder).toReversed()
-  const from = after ?? (query.since_ms === undefined ? undefined : positionAt(log, query.since_ms - disorder_ms))
+  const from = after ?? (query.since_ms === undefined ? undefined : await positionAt(log, query.since_ms - disorder_ms))
   let at = from
-  for (const name of names.filter((name) => name >= (from?.file ?? ''))) {
+  for await (const name of inTurns(names.filter((name) => name >= (from?.file ?? '')))) {
     const file = openLogFile(log.folder, name)
     if (file === undefined) continue
     try {
@@ -39,13 +39,13 @@ export async function readTail(log: NodeLog, query: TailQuery, after: LogPositio
 }
 
 /** Before the first entry of this time or a later one. */
-export function positionAt({ folder, node }: NodeLog, time_ms: number): LogPosition | undefined {
+export async function positionAt({ folder, node }: NodeLog, time_ms: number): Promise<LogPosition | undefined> {
   const names = listLogFiles(folder)
   const name = names.find((one) => beginOf(one) <= time_ms - disorder_ms) ?? names.at(-1)
   const file = name === undefined ? undefined : openLogFile(folder, name)
   if (name === undefined || file === undefined) return undefined
   try {
-    return { node, file: name, offset: seekTime(file.fd, file.size, time_ms).offset }
+    return { node, file: name, offset: (await seekTime(file.fd, file.size, time_ms)).offset }
   } finally {
     closeSync(file.fd)
   }
@@ -63,6 +63,7 @@ async function collect({ node, hidden }: NodeLog, file: LogFile, stretch: Stretc
 
 /** Where the last complete line of the next window ends; the window's own beginning when none is complete. */
 async function endOfLines({ fd, size }: LogFile, low: number): Promise<number> {
+  if (low >= size) return low
   const probe = Buffer.allocUnsafe(probe_bytes)
   for (let window = window_bytes; ; window *= 4) {
     const limit = Math.min(low + window, size)
