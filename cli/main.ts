@@ -1,14 +1,16 @@
 // The howdah command: finds the command, runs it, and turns what goes wrong into one line and an exit code. There are two worlds, and a
 // command never guesses between them: a user's commands know the API, an operator's know the data directory. Each world is loaded when it
 // is chosen, so that a user's command starts as fast as its request. A stack is never shown.
+import { join } from 'node:path'
 import { version } from '#contract/version.ts'
 import { CommandError, exit_codes, findCommand, type Input, type Row, UsageError } from './command.ts'
 import { sayError } from './visible.ts'
+import { watchStreams } from './streams.ts'
 
 const operator_words = ['start', 'status', 'stop', 'doctor', 'admin']
+const own_command = join(import.meta.dirname, '..', 'bin', 'howdah')
 
-// A closed pipe (`howdah service list | head -1`) is no error of ours.
-process.stdout.on('error', () => process.exit(0))
+watchStreams({ is_server: process.argv[2] === 'start' })
 
 process.exitCode = await run(process.argv.slice(2))
 
@@ -46,7 +48,7 @@ async function runOperator(words: readonly string[]): Promise<void | number> {
 async function runUser(words: readonly string[]): Promise<void | number> {
   const { findUserCommand, runComplete, runUserCommand, user_commands } = await import('./user/main.ts')
   const { openTerminal } = await import('./user/terminal.ts')
-  const around = { version, findLocalServer, openTerminal: (input: Input) => openTerminal(input) }
+  const around = { version, command: own_command, findLocalServer, openTerminal: (input: Input) => openTerminal(input) }
   if (words[0] === '__complete') {
     const others =
       words[1] === 'admin' ? (await import('./operator.ts')).operator_commands : operator_words.map(namedOnly)

@@ -4,12 +4,16 @@ import { version } from '#contract/version.ts'
 import { CommandError, exit_codes, findCommand, UsageError } from '../command.ts'
 import { sayError } from '../visible.ts'
 import { commandHelp, generalHelp, nounHelp } from '../help.ts'
+import { watchStreams } from '../streams.ts'
 import { findUserCommand, runComplete, runUserCommand, unaliased, unknownCommand, user_commands } from './main.ts'
 import { openTerminal } from './terminal.ts'
 
-const around = { version, findLocalServer: async () => undefined, openTerminal }
+/** The file that runs, as the shell found it. */
+const own_command = process.argv[1] ?? 'howdah'
+const around = { version, command: own_command, findLocalServer: async () => undefined, openTerminal }
 
 export async function runAlone(words: readonly string[]): Promise<number> {
+  watchStreams({ is_server: false })
   try {
     return (await dispatch(words)) ?? exit_codes.done
   } catch (error) {

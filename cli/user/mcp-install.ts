@@ -10,7 +10,6 @@ type Entry = { command: string; args: string[] }
 type Program = { file: string; added: (before: string, entry: Entry) => string }
 
 const key = 'howdah'
-const bin = resolve(import.meta.dirname, '..', '..', 'bin', 'howdah')
 
 const programs: Readonly<Record<string, () => Program>> = {
   'claude-code': () => ({ file: resolve('.mcp.json'), added: inJson('mcpServers') }),
@@ -20,11 +19,11 @@ const programs: Readonly<Record<string, () => Program>> = {
 }
 
 export async function runMcpInstall(context: Context): Promise<void> {
-  const { input, terminal } = context
+  const { input, terminal, around } = context
   const name = input.need('claude-code|cursor|vscode|codex')
   const program = programs[name]?.()
   if (program === undefined) throw new UsageError(`${name} is not known; one of ${Object.keys(programs).join(', ')}`)
-  const entry = { command: bin, args: argsOf(input) }
+  const entry = { command: around.command, args: argsOf(input) }
   const before = (await findText(program.file)) ?? ''
   const after = program.added(before, entry)
   if (after === before) return terminal.say(`${program.file} has it already.`)

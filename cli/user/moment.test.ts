@@ -39,12 +39,20 @@ test('a duration leads into the future where that is meant', () => {
   expect(parseMoment('7d ago', now, 'in')).toBe('2026-11-08T12:00:00.000Z')
 })
 
-test.each(['', 'soon', '15', '15x ago', 'in 5m ago', '2026-13-01', '2026-11-15T25:00:00Z', 'yesterday noon'])(
-  '%j is no moment',
-  (text) => {
-    expect(() => parseMoment(text, now)).toThrow(UsageError)
-  },
-)
+test.each([
+  '',
+  'soon',
+  '15',
+  '15x ago',
+  'in 5m ago',
+  '2026-13-01',
+  '2026-11-15T25:00:00Z',
+  'yesterday noon',
+  'yesterday 25:00',
+  'today 9:60',
+])('%j is no moment', (text) => {
+  expect(() => parseMoment(text, now)).toThrow(UsageError)
+})
 
 test.each([
   ['90s', 90_000],

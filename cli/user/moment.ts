@@ -12,7 +12,7 @@ export function parseMoment(text: string, now: Date, bare: 'ago' | 'in' = 'ago')
     return new Date(now.getTime() + (leads_back ? -duration : duration)).toISOString()
   }
   if (words === 'now') return now.toISOString()
-  const day = /^(today|yesterday|tomorrow)(?: (\d\d?):(\d\d)(?::(\d\d))?)?$/.exec(words)
+  const day = /^(today|yesterday|tomorrow)(?: ([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?)?$/.exec(words)
   if (day !== null) {
     const [, name, hour = 0, minute = 0, second = 0] = day
     const offset = name === 'yesterday' ? -1 : name === 'tomorrow' ? 1 : 0

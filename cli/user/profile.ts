@@ -86,19 +86,22 @@ export function changePreferences(
   })
 }
 
-/** Which profile is meant: the chosen one, or that of the server, or the one in use, or the only one. */
-export async function chosenProfile(asked: string | undefined, server: string | undefined): Promise<string> {
+/** Which profile is meant: the chosen one, or that of the server, or the one in use, or the only one. `by`: what names the server. */
+export async function chosenProfile(
+  asked: string | undefined,
+  server: { url: string; by: string } | undefined,
+): Promise<string> {
   const named = asked ?? (process.env['HOWDAH_PROFILE'] || undefined)
   if (named !== undefined) return named
   const [all, { profile }] = await Promise.all([listCredentials(), findConfig()])
   const names = Object.keys(all)
   if (server !== undefined) {
-    const origin = new URL(server).origin
+    const { origin } = new URL(server.url)
     const at_server = names.filter((name) => new URL(all[name]?.api_url ?? '').origin === origin)
     const found = at_server.find((name) => name === profile) ?? at_server[0]
     if (found !== undefined) return found
     throw noLogin(
-      `there is no login at ${origin}, which .howdah.json names`,
+      `there is no login at ${origin}, which ${server.by} names`,
       `howdah login --server ${origin} makes one`,
     )
   }

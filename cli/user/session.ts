@@ -32,6 +32,8 @@ export type Session = {
 /** What the surroundings of the command provide. */
 export type Surroundings = {
   version: string
+  /** The path of the command itself, for programs that start it. */
+  command: string
   openTerminal: (input: Input) => Terminal
   /** The server of this machine's data directory, if one runs: where to log in. */
   findLocalServer: () => Promise<string | undefined>
@@ -59,7 +61,8 @@ export async function openSession(input: Input, around: Surroundings, as: AuditC
     const client = newClient({ base_url: api_url, token, headers, fetch: patient_fetch })
     return { profile: undefined, api_url, token: async () => token, client, preferred }
   }
-  const profile = await chosenProfile(input.text('profile'), folder?.['server'])
+  const named = server ? { url: apiUrlOf(server), by: 'HOWDAH_SERVER' } : undefined
+  const profile = await chosenProfile(input.text('profile'), named ?? serverOf(folder))
   const credentials = await findCredentials(profile)
   if (credentials === undefined) throw await missingLogin(profile, input, around)
   const { api_url } = credentials
@@ -84,6 +87,9 @@ export function apiUrlOf(server: string): string {
   if (!URL.canParse(server)) throw new UsageError(`${JSON.stringify(server)} is no URL of a server`)
   return new URL(server).origin + base_path
 }
+
+const serverOf = (folder: FolderContext | undefined) =>
+  folder?.server === undefined ? undefined : { url: apiUrlOf(folder.server), by: folder_file }
 
 type FolderContext = { [name in 'server' | 'project' | 'service']?: string }
 

@@ -1,6 +1,6 @@
 // The packed command as its users have it: unpacked in another folder, without the clone, under Node 20 with an empty home.
 import { execFile, spawnSync } from 'node:child_process'
-import { mkdirSync, readdirSync } from 'node:fs'
+import { mkdirSync, readFileSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
@@ -33,11 +33,20 @@ test.skipIf(why)(`the tarball is the command for a machine that has no server${w
     HOWDAH_SERVER: howdah.server.url,
     HOWDAH_TOKEN: howdah.token,
   }
-  const command = (...words: string[]) => run(join(folder, 'package', 'bin', 'howdah.mjs'), words, { env, cwd: home })
+  const program = join(folder, 'package', 'bin', 'howdah.mjs')
+  const command = (...words: string[]) => run(program, words, { env, cwd: home })
   expect((await command('version')).stdout).toBe(`${version}\n`)
   expect((await command('help')).stdout).toContain('Use a server (with a login)')
   expect((await command('service', 'create', '--help')).stdout).toContain('Usage: howdah service create')
   expect(JSON.parse((await command('service', 'list', '-o', 'json')).stdout)).toMatchObject([{ name: 'shop' }])
   await expect(command('start')).rejects.toMatchObject({ code: 2 })
   expect(readdirSync(home)).toEqual([])
+  // A pipe that is closed before anything comes.
+  const piped = await run('sh', ['-c', 'trap "" PIPE; { "$0" help; echo "$?" >&2; } | true', program], { env })
+  expect(piped.stderr).toBe('0\n')
+  await command('mcp', 'install', 'claude-code', '--yes')
+  const { mcpServers } = JSON.parse(readFileSync(join(home, '.mcp.json'), 'utf8')) as {
+    mcpServers: { howdah: { command: string } }
+  }
+  expect((await run(mcpServers.howdah.command, ['version'], { env })).stdout).toBe(`${version}\n`)
 })

@@ -93,6 +93,20 @@ describe('logins', () => {
     expect((await howdahHere(['whoami'])).stdout).toContain('admin@')
   })
 
+  test('a server that the environment names without a token is asked with its own login, and no other server is', async () => {
+    await logInAs(installation.token, 'default')
+    vi.stubEnv('HOWDAH_SERVER', 'http://127.0.0.1:9')
+    const ran = await howdahHere(['service', 'list'])
+    expect(ran).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('there is no login at http://127.0.0.1:9, which HOWDAH_SERVER names'),
+    })
+    await leaveLoginOf('local', { api_url: 'http://127.0.0.1:9/public/api/v1', token: 'K.s', project_id: 'p' })
+    vi.stubEnv('HOWDAH_SERVER', installation.server.url)
+    expect((await howdahHere(['profile', 'use', 'local'])).code).toBe(0)
+    expect((await howdahHere(['service', 'list'])).code).toBe(0)
+  })
+
   test('a folder’s server gets no token of another server', async () => {
     await logInAs(installation.token, 'default')
     writeFileSync(join(home, '.howdah.json'), JSON.stringify({ server: 'http://127.0.0.1:9' }))

@@ -145,3 +145,19 @@ test('the scripts of zsh and fish ask the same', async () => {
   }
   expect((await howdah(['completion', 'cmd'], env)).code).toBe(2)
 })
+
+test('output that a full disk does not take is a failure; messages that it does not take are left out', async () => {
+  const shell = (line: string) =>
+    new Promise<{ code: unknown; stderr: string }>((resolve) => {
+      const { PATH = '', ...files } = env
+      execFile('sh', ['-c', line], { env: { ...process.env, ...files, PATH } }, (error, _, stderr) =>
+        resolve({ code: error?.code ?? 0, stderr }),
+      )
+    })
+  for (const line of ['howdah help', 'howdah project list']) {
+    const ran = await shell(`${line} > /dev/full`)
+    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('the output cannot be written') })
+  }
+  expect(await shell('howdah service list -o name 2> /dev/full')).toMatchObject({ code: 0 })
+  expect(await shell('howdah nothing 2> /dev/full')).toMatchObject({ code: 2 })
+})

@@ -30,7 +30,12 @@ export async function howdahHere(words: readonly string[], answers?: readonly st
   try {
     const found = findUserCommand(words)
     if (found === undefined) throw unknownCommand(words, user_commands)
-    const around = { version: '0', findLocalServer: async () => undefined, openTerminal: () => terminal }
+    const around = {
+      version: '0',
+      command: '/opt/howdah/bin/howdah',
+      findLocalServer: async () => undefined,
+      openTerminal: () => terminal,
+    }
     const code = (await runUserCommand(found.command, found.rest, around)) ?? exit_codes.done
     return { code, stdout, stderr }
   } catch (error) {

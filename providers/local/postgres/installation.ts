@@ -154,7 +154,12 @@ const hashes = new Map<string, string>()
 async function hashOf(manifest: string, program: string): Promise<string> {
   const { ino, ctimeMs } = await stat(program)
   const key = [manifest, program, ino, ctimeMs].join(' ')
-  const hash = hashes.get(key) ?? createHash('sha256').update(manifest).update(await readFile(program)).digest('hex')
+  const hash =
+    hashes.get(key) ??
+    createHash('sha256')
+      .update(manifest)
+      .update(await readFile(program))
+      .digest('hex')
   hashes.set(key, hash)
   return hash.slice(0, 12)
 }
