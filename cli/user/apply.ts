@@ -74,7 +74,11 @@ async function carryOut(
   const ids = { project_id, ...(service_id && { service_id }), ...(replica_set_id && { replica_set_id }) }
   const key = endpoint.idempotent === true ? { idempotency_key: newKey() } : {}
   const answer = await anyCall(session.client, step.endpoint)({ ...ids, ...(body && { body }), ...key })
-  if (step.endpoint === 'createService') await keepPassword(context, session, answer as Service)
+  if (step.endpoint === 'createService') {
+    const { name, initial_password } = answer as Service
+    const is_kept = await keepPassword(context, session, answer as Service)
+    if (!is_kept) context.terminal.print(`The password of ${name}, told this once: ${initial_password}`)
+  }
   const place = followedPlace(endpoint, ids, answer)
   const waited = place && (await waitUntilAtRest(context, session, place, endpoint, timeout_ms))
   if (place && step.endpoint === 'createService') known.set(service ?? '', place.service_id)

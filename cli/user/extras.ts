@@ -25,7 +25,13 @@ export type Extra = {
   /** Right after the answer, of which a part is told once only: false where no file has it now. */
   keep?: (context: Context, session: Session, made: Service) => Promise<boolean>
   /** After the last wait; instead of printing a table. */
-  after?: (context: Context, session: Session, made: Service, seen: Service | undefined) => Promise<void>
+  after?: (
+    context: Context,
+    session: Session,
+    made: Service,
+    seen: Service | undefined,
+    is_kept: boolean,
+  ) => Promise<void>
 }
 
 /** Short names for options of members; every other one has the member's own. */

@@ -23,26 +23,32 @@ export async function tellPassword(
   session: Session,
   made: Service,
   seen: Service | undefined,
+  is_kept: boolean,
 ): Promise<void> {
   const { terminal } = context
   const connection = connectionOf(seen ?? made)
   const { initial_password } = made
   if (connection === undefined || initial_password === undefined || formatOf(context, session) !== 'table') return
-  if (!isStored(context, session)) return terminal.print(initial_password)
+  if (!is_kept) return terminal.print(initial_password)
   terminal.print(connectionLine(connection, 'uri', { ca: await ensureCa(session) }))
   terminal.say(`The password is in ${pgpassFile()}. To connect: howdah service psql ${wordFor(made)}`)
 }
 
-/** False where its user wants to keep it. */
+/** False where its user wants to keep it, or the file cannot be written: the caller prints it, because it is told this once. */
 export async function storePassword(
-  context: Pick<Context, 'input'>,
+  context: Pick<Context, 'input' | 'terminal'>,
   session: Session,
   connection: Connection,
   password: string,
 ): Promise<boolean> {
   if (!isStored(context, session)) return false
-  await savePassword(connection, password)
-  return true
+  try {
+    await savePassword(connection, password)
+    return true
+  } catch (error) {
+    context.terminal.say(`The password is not kept: ${error instanceof Error ? error.message : String(error)}`)
+    return false
+  }
 }
 
 function isStored({ input }: Pick<Context, 'input'>, { preferred }: Session): boolean {

@@ -36,10 +36,10 @@ export async function runEndpoint(chosen: Chosen, context: Context): Promise<num
   try {
     const waited =
       place && (await waitUntilAtRest(context, session, place, endpoint, timeoutOf(input, default_timeout)))
-    await show(chosen, context, session, answer, waited)
+    await show(chosen, context, session, answer, waited, is_kept)
     return waited?.exit_code ?? exit_codes.done
   } catch (error) {
-    if (is_kept === false) await show(chosen, context, session, answer, undefined)
+    if (is_kept === false) await show(chosen, context, session, answer, undefined, is_kept)
     throw error
   }
 }
@@ -127,6 +127,7 @@ async function show(
   session: Session,
   answer: unknown,
   waited: Waited | undefined,
+  is_kept = true,
 ): Promise<void> {
   const { terminal } = context
   const format = formatOf(context, session)
@@ -137,7 +138,7 @@ async function show(
   const seen = waited?.seen
   const is_of_answer = seen !== undefined && (isService(answer) ? isService(seen) : endpoint.follows === 'snapshot')
   const latest = is_of_answer ? { ...seen, ...(initial_password !== undefined && { initial_password }) } : answer
-  if (extra.after !== undefined) await extra.after(context, session, made, isService(seen) ? seen : undefined)
+  if (extra.after !== undefined) await extra.after(context, session, made, isService(seen) ? seen : undefined, is_kept)
   if (format === 'table' && (extra.after !== undefined || waited !== undefined)) return
   if (format === 'table' && extra.show !== undefined) return terminal.print(extra.show(answer))
   if (format === 'table' && answer === undefined) return terminal.say('Done.')

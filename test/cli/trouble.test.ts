@@ -1,6 +1,6 @@
 // Answers that get lost, servers that are started anew, waits that end early: no password is lost, and the command says what may have
 // happened. And the greeting of a first start, which knows the shell's PATH.
-import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -109,6 +109,20 @@ test('a wait that ends early loses no password', async () => {
   expect(kept()).toMatch(new RegExp(`^${endpoint?.host}:${endpoint?.port}:.*:tsdbadmin:[\\w-]{32}$`, 'm'))
   const printed = await howdahHere([...words, 'slow too', '--password-storage', 'none'])
   expect(printed).toMatchObject({ code: 7, stdout: expect.stringMatching(/^[\w-]{32}\n$/) })
+})
+
+test('a password that no file can keep is printed', async () => {
+  writeFileSync(join(home, 'a file'), '')
+  vi.stubEnv('PGPASSFILE', join(home, 'a file', 'pgpass'))
+  const told = { code: 0, stderr: expect.stringContaining('The password is not kept') }
+  const made = await howdahHere(['service', 'create', 'homeless'])
+  expect(made).toMatchObject({ ...told, stdout: expect.stringMatching(/^[\w-]{32}\n$/) })
+  const reset = await howdahHere(['service', 'reset-password', 'homeless', '--yes'])
+  expect(reset).toMatchObject({ ...told, stdout: expect.stringMatching(/^[\w-]{32}\n$/) })
+  const file = join(home, 'wanted.json')
+  writeFileSync(file, JSON.stringify({ services: [{ name: 'applied' }] }))
+  const applied = await howdahHere(['apply', '-f', file, '--yes'])
+  expect(applied).toMatchObject({ ...told, stdout: expect.stringMatching(/^The password of applied.*: [\w-]{32}$/m) })
 })
 
 test('a snapshot is waited for, and so is its end', async () => {
