@@ -4,6 +4,7 @@ import { effectOf } from '#contract/command.ts'
 import type { Endpoint } from '#contract/endpoint.ts'
 import { Fault } from '#contract/fault.ts'
 import { objectOf, pathParametersOf } from '#contract/openapi.ts'
+import { newKey } from '#contract/retry.ts'
 import type { Service } from '#contract/service.ts'
 import { toolOf } from '#contract/tool.ts'
 import { followedId, isAtRest } from '#contract/wait.ts'
@@ -25,7 +26,9 @@ export function derivedTool(name: EndpointName): Tool {
       if (asks_name) await requireConfirmed(world, ids, args)
       const call = world.client[name] as (input: object) => Promise<unknown>
       const [query, body] = [partOf(endpoint.query, args), partOf(endpoint.body, args)]
-      const answer = await call({ ...ids, ...(query && { query }), ...(body && { body }) })
+      // An answer that gets lost is asked for again by clients that repeat, and nothing is made twice.
+      const key = endpoint.idempotent === true ? { idempotency_key: newKey() } : {}
+      const answer = await call({ ...ids, ...(query && { query }), ...(body && { body }), ...key })
       return await settledAnswer(world, endpoint, ids, answer, args)
     },
   }

@@ -1,6 +1,7 @@
-// An agent on this machine: messages come on stdin and go on stdout, one a line, until stdin ends.
+// An agent on this machine: messages come on stdin and go on stdout, one a line, until stdin ends and the calls that came are answered.
 import { once } from 'node:events'
 import { Readable } from 'node:stream'
+import { setImmediate as turn } from 'node:timers/promises'
 import { deserializeMessage, INVALID_REQUEST, PARSE_ERROR } from '@modelcontextprotocol/server'
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import { type McpOptions, newMcpServer } from './server.ts'
@@ -8,11 +9,25 @@ import { type McpOptions, newMcpServer } from './server.ts'
 const line_chars_max = 10_000_000
 
 export async function serveOverStdio(options: McpOptions): Promise<void> {
-  const messages = Readable.from(messagesOf(process.stdin))
+  const calls = new Set<Promise<unknown>>()
+  const messages = Readable.from(untilAnswered(messagesOf(process.stdin), calls))
   const ended = once(messages, 'close')
-  const handle = serveStdio(() => newMcpServer(options), { transport: new StdioServerTransport(messages) })
+  const handle = serveStdio(() => newMcpServer({ ...options, calls }), {
+    transport: new StdioServerTransport(messages),
+  })
   await ended
   await handle.close()
+}
+
+/** The library answers nothing any more once its messages have ended. */
+async function* untilAnswered(messages: AsyncIterable<Buffer>, calls: ReadonlySet<Promise<unknown>>) {
+  yield* messages
+  // The last message becomes a call, and an answer a line, in a later turn.
+  await turn()
+  while (calls.size > 0) {
+    await Promise.allSettled(calls)
+    await turn()
+  }
 }
 
 /** The library drops a line that is no message, and its sender would wait for an answer. */

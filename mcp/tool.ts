@@ -4,6 +4,7 @@
 // 3. A password is kept for the user and is in neither.
 import type { Client } from '#contract/client.ts'
 import { Fault } from '#contract/fault.ts'
+import { id_pattern } from '#contract/id.ts'
 import type { Service } from '#contract/service.ts'
 import type { ToolFacts } from '#contract/tool.ts'
 
@@ -64,8 +65,10 @@ export async function projectOf({ client, project_id }: World, args: Args): Prom
 export async function placeOf(world: World, args: Args): Promise<At> {
   const project_id = await projectOf(world, args)
   const word = textOf(args, 'service_id')
-  if (/^[a-z0-9]{10}$/.test(word)) return { project_id, service_id: word }
-  const named = (await world.client.listServices({ project_id })).filter(({ name }) => name === word)
+  const named = await world.client.listServices({ project_id, query: { name: word } })
+  // A name may look like an id, such as `production`.
+  const at = { project_id, service_id: word }
+  if (new RegExp(id_pattern).test(word) && (named.length === 0 || (await isThere(world, at)))) return at
   const [one] = named
   if (one !== undefined && named.length === 1) return { project_id, service_id: one.service_id }
   const ids = named.map(({ service_id }) => service_id).join(', ')
@@ -73,4 +76,14 @@ export async function placeOf(world: World, args: Args): Promise<At> {
     'NOT_FOUND',
     ids === '' ? `no service is called ${word}` : `several services are called ${word}: ${ids}`,
   )
+}
+
+async function isThere({ client }: World, at: At): Promise<boolean> {
+  try {
+    await client.getService(at)
+    return true
+  } catch (error) {
+    if (error instanceof Fault && error.code === 'NOT_FOUND') return false
+    throw error
+  }
 }

@@ -1,6 +1,6 @@
 // howdah mcp: an agent on this machine, with the login of its user.
 import { connectionOf } from '#contract/connection.ts'
-import { UsageError } from '../command.ts'
+import { CommandError, UsageError } from '../command.ts'
 import { type Context, projectOf } from './context.ts'
 import { pgpassFile, savePassword } from './pgpass.ts'
 
@@ -18,6 +18,7 @@ export async function runMcp(context: Context): Promise<void> {
   await serveOverStdio({
     version: around.version,
     more_tools,
+    explain: (error) => (error instanceof CommandError ? error.message : undefined),
     world: {
       client: session.client,
       project_id,
@@ -27,8 +28,13 @@ export async function runMcp(context: Context): Promise<void> {
       keepPassword: async (service) => {
         const connection = connectionOf(service)
         if (connection === undefined || service.initial_password === undefined) return ''
-        await savePassword(connection, service.initial_password)
-        return `Its password is in ${pgpassFile()}, where psql and drivers find it.`
+        try {
+          await savePassword(connection, service.initial_password)
+          return `Its password is in ${pgpassFile()}, where psql and drivers find it.`
+        } catch (error) {
+          const reason = error instanceof Error ? error.message : String(error)
+          return `It was made, but its password is not kept: ${reason}. Its user sets a new one: howdah service reset-password ${service.service_id}`
+        }
       },
     },
   })

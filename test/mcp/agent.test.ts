@@ -151,6 +151,19 @@ describe('with a personal access token', () => {
     expect(messages).toEqual(Array(3).fill(expect.stringContaining('doomed is tagged PROD')))
   })
 
+  test('a name may look like an id', async () => {
+    const client = await overHttp(howdah.token, '?write=true')
+    await call(client, 'create_service', { name: 'production', cpu_millis: 'shared', wait_seconds: 0 })
+    const found = await call(client, 'get_service', { service_id: 'production' })
+    expect([found.isError, found.text]).toEqual([undefined, expect.stringContaining('"name":"production"')])
+    const id = String(Object(found.structuredContent)['service_id'])
+    await call(client, 'rename_service', { service_id: service.service_id, name: id })
+    const by_id = await call(client, 'get_service', { service_id: id })
+    expect(by_id.structuredContent).toMatchObject({ service_id: id, name: 'production' })
+    await call(client, 'rename_service', { service_id: service.service_id, name: 'shop' })
+    await call(client, 'delete_service', { service_id: 'production', wait_seconds: 0 })
+  })
+
   test('no password is shown: of a new service its user sets one in the console', async () => {
     const client = await overHttp(howdah.token, '?write=true')
     const made = await call(client, 'create_service', { name: 'new', cpu_millis: 'shared', wait_seconds: 1 })
