@@ -1,5 +1,6 @@
 // The server's log as a file in the data directory, so that the terminal stays for people. It never grows beyond two
-// files of 16 MB: a full one is renamed to server.log.1. Several servers may write to the same file.
+// files of 16 MB: a full one is renamed to server.log.1. Several servers may write to the same file. A line that cannot be written, as on
+// a full disk, is lost: the server goes on.
 import { closeSync, fstatSync, openSync, renameSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -16,10 +17,14 @@ export function openLogFile(data_dir: string): LogFile {
   return {
     path,
     write: (line) => {
-      // The first line reads it too: a server that is restarted often must not escape the bound.
-      if (lines % lines_between_looks === 0) file = rotated(path, file)
-      lines += 1
-      writeSync(file, line)
+      try {
+        // The first line reads it too: a server that is restarted often must not escape the bound.
+        if (lines % lines_between_looks === 0) file = rotated(path, file)
+        lines += 1
+        writeSync(file, line)
+      } catch {
+        // There is no other place to tell it.
+      }
     },
   }
 }
@@ -32,6 +37,8 @@ function rotated(path: string, file: number): number {
   const moved_by_another = named?.ino !== own.ino
   if (!moved_by_another && own.size < bytes_max) return file
   if (!moved_by_another) renameSync(path, `${path}.1`)
+  // Opened before the other one is closed: where it cannot be, the number of a closed file may by then be another file's.
+  const next = open(path)
   closeSync(file)
-  return open(path)
+  return next
 }

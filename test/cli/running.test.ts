@@ -1,11 +1,12 @@
 // Which servers run: records are believed only while their very process lives.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openLogFile } from '#cli/log-file.ts'
 import { isRunning, listRunning, recordServer } from '#cli/running.ts'
+import { newLog } from '#server/log.ts'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 
 const url = 'http://127.0.0.1:1/public/api/v1'
@@ -55,4 +56,10 @@ test('the log is private, and a full one makes room', () => {
   for (let line = 0; line < 1001; line += 1) log.write('third\n')
   expect(statSync(log.path).size).toBeGreaterThan('second\n'.length)
   expect(readdirSync(data_dir).toSorted()).toEqual(['server.log', 'server.log.1'])
+})
+
+test('a line that a full disk does not take is lost, and its writer goes on', () => {
+  symlinkSync('/dev/full', join(data_dir, 'server.log'))
+  const log = newLog('info', openLogFile(data_dir))
+  expect(() => log.info('a line')).not.toThrow()
 })
