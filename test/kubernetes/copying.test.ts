@@ -1,8 +1,9 @@
-// A copy of a service of another region that breaks off again and again, over a fake API server: Kubernetes would give it up in the end, so
-// its Cluster is made anew, also by a provider that dies in between.
+// The making of a service, a copy of another region's among them, that fails again and again, over a fake API server: Kubernetes would give
+// it up in the end, and the operator wait for ever; so its Cluster is made anew, also by a provider that dies in between.
 import { expect, test } from 'vitest'
+import type { WantedReplicaSet, WantedService } from '#providers/provider.ts'
 import { until } from '#test/until.ts'
-import { newWanted, settle } from './wanted.ts'
+import { newTestId, newWanted, settle } from './wanted.ts'
 import { namespaceOf, useKubernetes } from './world.ts'
 
 const { newWorld } = useKubernetes()
@@ -14,9 +15,13 @@ const origin = {
   ca_pem: 'the authority',
   major: 17,
 }
+const copied: Partial<WantedService> = { source: { service_id: 'parent0000', moment: 'now', origin } }
 
-test('a copy that broke off several times is begun anew, from the same place', async () => {
-  const { api, open } = await newWorld()
+test.each([
+  { what: 'its copy', job: 'pgbasebackup', parts: copied },
+  { what: 'the making of its database', job: 'initdb', parts: {} },
+] as const)('where $what failed several times it is begun anew, from the same place', async ({ what, job, parts }) => {
+  const { api, operator, open } = await newWorld()
   const deaths = new Set<string>()
   let armed = false
   const effect = (name: string) => {
@@ -24,37 +29,77 @@ test('a copy that broke off several times is begun anew, from the same place', a
     deaths.add(name)
     throw new Error(`died at ${name}`)
   }
+  const goOn = operator.hold()
   const first = await open()
-  const fork = await newWanted(first, { source: { service_id: 'parent0000', moment: 'now', origin } })
-  const [namespace, name] = [namespaceOf(fork), `s-${fork.service_id}`]
+  const wanted = await newWanted(first, parts)
+  const [namespace, name] = [namespaceOf(wanted), `s-${wanted.service_id}`]
   const clusterNow = () => api.store.find(`/apis/postgresql.cnpg.io/v1/namespaces/${namespace}/clusters/${name}`)
   const secretNow = () => api.store.find(`/api/v1/namespaces/${namespace}/secrets/${name}-copy`)
-  const breakOff = () => api.failJob(namespace, name, 'pgbasebackup', ['pg_basebackup: error: connection reset'])
-  await first.service.apply(fork)
+  const fail = () => api.failJob(namespace, name, job, ['{"level":"error","error":"connection reset"}'])
+  await first.service.apply(wanted)
   const [broken, secret] = [clusterNow(), secretNow()]
-  expect(secret?.stringData).toMatchObject({ username: origin.role, password: origin.password })
+  expect(secret?.stringData).toEqual(
+    'source' in parts ? { username: origin.role, password: origin.password, 'ca.crt': origin.ca_pem } : undefined,
+  )
 
-  for (let times = 0; times < 3; times += 1) breakOff()
+  for (let times = 0; times < 3; times += 1) fail()
   // Kubernetes goes on by itself.
-  expect((await settle(first, fork)).state).toBe('serving')
+  const tried_again = `${what} failed (connection reset); it is tried again`
+  await until(async () => (await first.service.apply(wanted)).waiting_for === tried_again, { what: 'it is told' })
   expect(clusterNow()?.metadata.uid).toBe(broken?.metadata.uid)
 
-  breakOff()
+  fail()
   armed = true
   let provider = await open({ effect })
   // One that died is followed by another.
   const pass = () =>
-    provider.service.apply(fork).catch(async () => {
+    provider.service.apply(wanted).catch(async () => {
       provider = await open({ effect })
     })
-  const words = 'its copy broke off several times; it is begun anew'
-  await until(async () => (await pass())?.waiting_for === words, { what: 'the copy is begun anew' })
+  const words = `${what} failed several times; it is begun anew`
+  await until(async () => (await pass())?.waiting_for === words, { what: 'it is begun anew' })
+  goOn()
   await until(async () => (await pass())?.settled, { what: 'it is there' })
   expect([...deaths]).toEqual(['cluster: make again', 'cluster: apply'])
   expect(clusterNow()?.metadata.uid).not.toBe(broken?.metadata.uid)
   expect(clusterNow()?.spec).toEqual(broken?.spec)
   expect(secretNow()).toEqual(secret)
 
-  await settle(first, { ...fork, made: true })
+  // What failed before it was there does not count any more.
+  const there = clusterNow()?.metadata.uid
+  for (let times = 0; times < 4; times += 1) fail()
+  await settle(first, wanted)
+  expect(clusterNow()?.metadata.uid).toBe(there)
+
+  await settle(first, { ...wanted, made: true })
   expect(secretNow()).toBeUndefined()
+})
+
+test('a replica set of which the copy failed several times is begun anew', async () => {
+  const { api, operator, open } = await newWorld()
+  const provider = await open()
+  const service = await newWanted(provider)
+  await settle(provider, service)
+  const goOn = operator.hold()
+  const { home } = await newWanted(provider)
+  const size = 'shared' as const
+  const replica_set_id = newTestId()
+  const set: WantedReplicaSet = {
+    replica_set_id,
+    generation: 1,
+    deleted: false,
+    nodes: 1,
+    size,
+    home,
+    reach: home,
+    service,
+  }
+  const apply = () => provider.replica_set.apply(set)
+  await apply()
+  const [namespace, name] = [namespaceOf(service), `r-${replica_set_id}`]
+  for (let times = 0; times < 4; times += 1) api.failJob(namespace, name, 'pgbasebackup', [])
+  const words = 'its copy failed several times; it is begun anew'
+  await until(async () => (await apply()).waiting_for === words, { what: 'it is begun anew' })
+  goOn()
+  await until(async () => (await apply()).settled, { what: 'it is there' })
 })

@@ -35,6 +35,8 @@ export function startFakeOperator({ store, logs }: FakeApi, bucket: FakeBucket) 
   let down_until_ms = 0
   /** Whether the one node has no processors left for Pods that do not run yet. */
   let full = false
+  /** Whether it makes nothing: jobs of it are under way, or have failed. */
+  let held = false
   const soon = () => {
     if (!closed) due ??= setTimeout(pass, 1)
   }
@@ -43,7 +45,7 @@ export function startFakeOperator({ store, logs }: FakeApi, bucket: FakeBucket) 
   function pass(): void {
     due = undefined
     const moved = [
-      ...store.list(clusters).map(step),
+      ...(held ? [] : store.list(clusters).map(step)),
       removeOrphans(),
       removeNamespaces(),
       takeBackups(store, bucket),
@@ -224,6 +226,14 @@ export function startFakeOperator({ store, logs }: FakeApi, bucket: FakeBucket) 
       full = true
       return () => {
         full = false
+        soon()
+      }
+    },
+    /** From now on no Cluster gets on; the answer ends that. */
+    hold(): () => void {
+      held = true
+      return () => {
+        held = false
         soon()
       }
     },

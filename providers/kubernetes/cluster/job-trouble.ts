@@ -3,7 +3,7 @@ import type { Pod } from '../api/kinds.ts'
 import type { Cell } from '../cell.ts'
 import { healthy } from '../phase.ts'
 import type { Lack } from './lack.ts'
-import type { Owned } from './look.ts'
+import { instancesOf, type Owned } from './look.ts'
 
 /** What each job does, by the operator's label. */
 const jobs: Readonly<Record<string, string>> = {
@@ -12,7 +12,11 @@ const jobs: Readonly<Record<string, string>> = {
   'full-recovery': 'its recovery',
   join: 'the making of a replica',
 }
+/** Those that make its first node. */
+const first_jobs = ['initdb', 'pgbasebackup', 'full-recovery']
 const log_lines = 50
+/** Fewer than Kubernetes makes. */
+const failures_max = 4
 
 /** Undefined: none has failed, or one after it has come to its end. */
 export async function jobTrouble(
@@ -27,6 +31,25 @@ export async function jobTrouble(
   const waiting_for = `${jobs[roleOf(failed)]} failed (${reasonIn(log) ?? 'it left no reason'}); it is tried again`
   return { waiting_for, in_progress: false }
 }
+
+/**
+ * Pure. A job that fails is repeated a few times, and then never again, while the operator goes on to wait for it: what has no node yet
+ * is made anew. Undefined: its job may still succeed, or has.
+ */
+export function givenUp({ pods }: Pick<Owned, 'pods'>): Lack | undefined {
+  if (instancesOf(pods).length > 0) return undefined
+  const job = first_jobs.find((role) => hasFailedOften(jobPods(pods, role)))
+  return job === undefined
+    ? undefined
+    : { waiting_for: `${jobs[job]} failed several times; it is begun anew`, in_progress: false }
+}
+
+export const jobPods = (pods: readonly Pod[], role: string) => pods.filter((pod) => roleOf(pod) === role)
+
+/** Pure. Of one job: its attempts, none of which runs now. */
+export const hasFailedOften = (attempts: readonly Pod[]): boolean =>
+  attempts.filter(({ status }) => status?.phase === 'Failed').length >= failures_max &&
+  attempts.every(({ status }) => status?.phase === 'Failed')
 
 const roleOf = ({ metadata }: Pod) => metadata.labels?.['cnpg.io/jobRole'] ?? ''
 

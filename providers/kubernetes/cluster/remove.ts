@@ -30,5 +30,15 @@ export function removalOf(look: Owned, namespace: string): Removal | undefined {
   return { changes, waiting_for: 'the rest of it is being removed' }
 }
 
+/** A Cluster that is to be made again, with a new one after it. */
+export const clusterRemoval = ({ namespace, cluster: name }: { namespace: string; cluster: string }): Change => ({
+  effect: 'cluster: make again',
+  remove: { kind: 'Cluster', namespace, name },
+})
+
+/** A Cluster that is made again waits for the end of the one before, which has its name. */
+export const isLeaving = ({ cluster, pods, claims }: Owned): boolean =>
+  cluster === undefined ? pods.length + claims.length > 0 : cluster.metadata.deletionTimestamp !== undefined
+
 /** The operator's own go with their Cluster. */
 const isOurs = ({ metadata }: Thing) => metadata.annotations?.[digest_annotation] !== undefined

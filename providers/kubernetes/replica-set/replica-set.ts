@@ -4,15 +4,16 @@ import { probe } from '../../postgres/probe.ts'
 import type { ObservedReplicaSet, Pass, WantedReplicaSet } from '../../provider.ts'
 import type { Cluster } from '../api/kinds.ts'
 import { type Cell, type Change, isAsSigned, make } from '../cell.ts'
+import { abandonedChanges } from '../cluster/abandoned.ts'
 import { nodePortOf } from '../cluster/access.ts'
-import { jobTrouble } from '../cluster/job-trouble.ts'
+import { givenUp, jobTrouble } from '../cluster/job-trouble.ts'
 import { hasResources, inProgress, type Lack, probeLack } from '../cluster/lack.ts'
 import { instancesOf, isReady, lookAt, lookAtSet, named, type Owned } from '../cluster/look.ts'
 import { noImage, passOver, unknown } from '../cluster/pass.ts'
 import { podTrouble } from '../cluster/pod-trouble.ts'
 import { hasHibernated } from '../cluster/power.ts'
 import { majorOf } from '../cluster/version.ts'
-import { removalOf } from '../cluster/remove.ts'
+import { clusterRemoval, isLeaving, removalOf } from '../cluster/remove.ts'
 import { tlsChanges } from '../cluster/secrets.ts'
 import { namesOf, type ServiceNames, setNamesOf } from '../names.ts'
 import { phaseWords } from '../phase.ts'
@@ -39,17 +40,24 @@ function partsOf(cell: Cell, { replica_set_id, service }: WantedReplicaSet) {
 }
 
 async function apply(cell: Cell, wanted: WantedReplicaSet, pass?: Pass): Promise<ObservedReplicaSet> {
-  const { names, look } = partsOf(cell, wanted)
+  const { names, set, look } = partsOf(cell, wanted)
   const { service } = wanted
+  const first = look()
+  if (isLeaving(first)) return observed('not_serving', inProgress('what it had before is being removed'))
+  const given_up = givenUp(first)
+  if (given_up !== undefined) {
+    await make(cell, [clusterRemoval({ ...set, namespace: names.namespace })], pass)
+    return observed('not_serving', given_up)
+  }
   const parent = lookAt(cell.cache, names, service.service_id)
   if (parent.cluster === undefined)
     return observed('absent', { waiting_for: 'its service is not there', in_progress: true })
   const has_primary = instancesOf(parent.pods).some(isReady)
-  if (look().cluster === undefined && !has_primary)
+  if (first.cluster === undefined && !has_primary)
     return observed('absent', { waiting_for: 'its service does not run', in_progress: true })
   const major = majorOf(parent.cluster)
   if (major === undefined) return unknown(noImage(cell))
-  await make(cell, await changesOf(cell, wanted, major, look()), pass)
+  await make(cell, await changesOf(cell, wanted, major, first), pass)
   return await observe(cell, wanted, names, look())
 }
 
@@ -67,6 +75,7 @@ async function changesOf(cell: Cell, wanted: WantedReplicaSet, major: number, lo
     ...(isAsSigned(named(look.services, set.public), access) ? [] : [{ effect: 'set service: apply', apply: access }]),
     ...before,
     ...(isAsSigned(look.cluster, manifest) ? [] : [{ effect: 'set cluster: apply', apply: manifest }]),
+    ...abandonedChanges({ instances: wanted.nodes, look, namespace }),
     ...after,
   ]
 }

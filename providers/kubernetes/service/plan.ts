@@ -6,11 +6,11 @@ import type { WantedService } from '../../provider.ts'
 import type { Manifest, Thing } from '../api/kinds.ts'
 import { type CellSettings, type Change, isAsSigned } from '../cell.ts'
 import { hibernation_annotation, memberOf, type ServiceNames } from '../names.ts'
+import { abandonedChanges } from '../cluster/abandoned.ts'
 import { nodePortOf, primaryOf } from '../cluster/access.ts'
 import { networkPolicyOf } from '../cluster/network.ts'
-import { abandonedChanges } from './abandoned.ts'
 import { type Bootstrap, clusterOf } from './cluster.ts'
-import { nextCounts } from './counts.ts'
+import { nextCounts, wantedCounts } from './counts.ts'
 import { hasHibernated, isPoolerStopped } from '../cluster/power.ts'
 import { type Look, named } from '../cluster/look.ts'
 import { adminSecretOf, copySecretOf } from '../cluster/secrets.ts'
@@ -48,7 +48,7 @@ export function planOf(spec: PlanSpec): Change[] {
     ...changeUnlessThere('public service', look.services, publicServiceOf(spec)),
     ...pooler.before,
     ...clusterChanges(spec),
-    ...abandonedChanges(spec),
+    ...abandonedChanges({ ...wantedCounts(wanted), look, namespace: names.namespace }),
     ...pooler.after,
   ]
 }

@@ -5,6 +5,7 @@ import type { Cluster, Pod } from '../api/kinds.ts'
 import type { Cell, Change } from '../cell.ts'
 import type { Lack } from '../cluster/lack.ts'
 import type { Look } from '../cluster/look.ts'
+import { clusterRemoval } from '../cluster/remove.ts'
 import { recovery_annotation, type ServiceNames } from '../names.ts'
 
 export type Recovery = { changes: Change[]; lack: Lack }
@@ -42,7 +43,7 @@ export function outcomeOf(log: string, cluster: Cluster, names: ServiceNames): R
         merge: { kind: 'Secret', namespace, name: names.admin },
         patch: { metadata: { annotations } },
       },
-      { effect: 'cluster: make again', remove: { kind: 'Cluster', namespace, name: names.cluster } },
+      clusterRemoval(names),
     ],
     lack: { waiting_for: 'its parent committed nothing after the moment; it recovers all there is', in_progress: true },
   }

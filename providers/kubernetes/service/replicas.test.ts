@@ -1,8 +1,8 @@
 // Table tests of replicas: in which order they come and go, a planned change of the primary, and whether commits wait for them.
 import { expect, test } from 'vitest'
 import type { Cluster, Pod } from '../api/kinds.ts'
-import { abandonedChanges } from './abandoned.ts'
-import { nextCounts } from './counts.ts'
+import { abandonedChanges } from '../cluster/abandoned.ts'
+import { nextCounts, wantedCounts } from './counts.ts'
 import { replicationLack, replicationOf } from './replication.ts'
 import { switchoverOf } from './switchover.ts'
 
@@ -133,7 +133,19 @@ test.each([
   { what: 'not taken back yet', goal: ha(0, 0), instances: 2, placed: false, goes: false },
 ])('a replica that no node takes goes with its volume when it is $what: $goes', ({ goal, instances, placed, goes }) => {
   const look = { cluster: clusterWith(instances, 0), pods: [podOf(1), jobPod({ placed })], claims }
-  const changes = abandonedChanges({ wanted: goal, look, names: { namespace: 'n' } })
+  const changes = abandonedChanges({ ...wantedCounts(goal), look, namespace: 'n' })
   const removed = changes.map((change) => ('remove' in change ? `${change.remove.kind} ${change.remove.name}` : ''))
   expect(removed).toEqual(goes ? ['PersistentVolumeClaim s-serv000000-2', 'Job s-serv000000-2-join'] : [])
+})
+
+test.each([
+  { what: 'failed for good', failed: 4, others: [], goes: true },
+  { what: 'may be tried again', failed: 3, others: [], goes: false },
+  { what: 'is tried again right now', failed: 4, others: ['Running'], goes: false },
+])('a replica of which the making $what goes with its job, so that another one is made: $goes', (one) => {
+  const phases = [...Array.from({ length: one.failed }, () => 'Failed'), ...one.others]
+  const attempts = phases.map((phase) => ({ ...jobPod({ placed: true }), status: { phase } }))
+  const look = { cluster: clusterWith(2, 0), pods: [podOf(1), ...attempts], claims }
+  const changes = abandonedChanges({ instances: 2, look, namespace: 'n' })
+  expect(changes.map(({ effect }) => effect)).toEqual(one.goes ? ['replica volume: remove', 'replica job: remove'] : [])
 })

@@ -5,7 +5,7 @@ import type { Thing } from '../api/kinds.ts'
 import { type Cell, type Change, make } from '../cell.ts'
 import { namesOf, type ServiceNames } from '../names.ts'
 import { noImage, passOver, unknown } from '../cluster/pass.ts'
-import { jobTrouble } from '../cluster/job-trouble.ts'
+import { givenUp, jobTrouble } from '../cluster/job-trouble.ts'
 import { inProgress, type Lack } from '../cluster/lack.ts'
 import { poolerChanges, type PoolerChanges, poolerLack, poolerRemoval, roleSecretChanges } from '../pooler/pooler.ts'
 import { type Bootstrap, bootstrapOf } from './cluster.ts'
@@ -16,13 +16,13 @@ import { instancesOf, isPrimary, isReady, type Look, lookAt } from '../cluster/l
 import { observed, observedOf } from './observed.ts'
 import { planOf } from './plan.ts'
 import { readReplication } from './replication.ts'
-import { failedRecovery } from './recovery.ts'
+import { failedRecovery, type Recovery } from './recovery.ts'
 import { beginningOf, sourceMajorOf } from './source.ts'
 import { applySnapshots } from '../snapshot/snapshots.ts'
 import { removeAllCopies } from '../snapshot/removal.ts'
 import { storeChanges } from '../snapshot/store-objects.ts'
 import { StoreTrouble } from '../store/store.ts'
-import { removalOf } from '../cluster/remove.ts'
+import { clusterRemoval, isLeaving, removalOf } from '../cluster/remove.ts'
 import { departureOf } from './departure.ts'
 import { tlsChanges } from '../cluster/secrets.ts'
 
@@ -50,9 +50,7 @@ async function apply(cell: Cell, wanted: WantedService, pass?: Pass): Promise<Ob
   const major = first.cluster ? majorOf(first.cluster) : cell.image(like)?.major
   if (major === undefined) return { ...unknown(noImage(cell, like)), snapshots: [] }
   if (isLeaving(first)) return observed('not_serving', inProgress('what it had before is being removed'))
-  const failed = wanted.made
-    ? undefined
-    : ((await failedRecovery(cell, names, first)) ?? (await copyTrouble(cell, names, first)))
+  const failed = wanted.made ? undefined : await failureOf(cell, names, first)
   if (failed !== undefined) {
     await make(cell, failed.changes, pass)
     return observed('not_serving', failed.lack)
@@ -73,6 +71,16 @@ async function observe(cell: Cell, wanted: WantedService, look: Look): Promise<O
   const pooler = await poolerLackOf(cell, wanted, look, probed)
   const job = await jobTrouble(cell, look)
   return observedOf({ wanted, settings: cell.settings, look, probed, replication, pooler, job })
+}
+
+/** Of the making of a new service; undefined: it gets on. */
+async function failureOf(cell: Cell, names: ServiceNames, look: Look): Promise<Recovery | undefined> {
+  const recovery = await failedRecovery(cell, names, look)
+  if (recovery !== undefined) return recovery
+  const given_up = givenUp(look)
+  if (given_up !== undefined) return { changes: [clusterRemoval(names)], lack: given_up }
+  const lack = await copyTrouble(cell, names, look)
+  return lack && { changes: [], lack }
 }
 
 /** Also of a service that lacks something else, such as a place for a replica: for days it would have no snapshot. */
@@ -98,10 +106,6 @@ async function withSnapshots(
     ...(paces.length > 0 && { look_again_seconds: Math.min(...paces) }),
   }
 }
-
-/** A Cluster that is made again waits for the end of the one before, which has its name. */
-const isLeaving = ({ cluster, pods, claims }: Look) =>
-  cluster === undefined ? pods.length + claims.length > 0 : cluster.metadata.deletionTimestamp !== undefined
 
 /** Deleted in the cluster itself, or about to be. Where another server has just made it, the watch may not have told yet. */
 async function isLost(cell: Cell, { namespace, cluster: name }: ServiceNames, look: Look): Promise<boolean> {
