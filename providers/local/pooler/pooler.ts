@@ -85,7 +85,7 @@ export async function ensurePooler(host: PoolerHost, spec: PoolerSpec): Promise<
   await ensureResumed(host, node)
   await ensurePoolerLogBounded(host.effect, node)
   const waiting_for = await loginTrouble(host, spec)
-  // Stopped by SIGSTOP; one that only waits for PostgreSQL goes on.
+  // After SIGSTOP; a pooler that only waits for PostgreSQL goes on.
   if (waiting_for !== undefined && isStopped(running)) {
     await killPooler(host.effect, node)
     events.push({ kind: 'restarted', message: 'the connection pooler did not answer any more and is started again' })
