@@ -1,15 +1,20 @@
 // A primary that is lost is replaced by a replica that has everything, and comes back as a replica itself.
-import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { signalIfThere } from '#providers/host/daemon.ts'
-import { nodeOf } from '#providers/local/host/layout.ts'
 import type { LocalProvider } from '#providers/local/local.ts'
-import { withSuperuser } from '#providers/local/postgres/superuser.ts'
 import type { WantedService } from '#providers/provider.ts'
-import { as_root, ask, loginTo, newWanted, settle, useWorlds } from '#test/provider/service-fixture.ts'
-import { dataOf, homeOf, nodePid, standbysOf, walReceiverOf, withReplicas } from '#test/provider/standby-fixture.ts'
+import { ask, loginTo, newWanted, settle, useWorlds } from '#test/provider/service-fixture.ts'
+import {
+  dataOf,
+  homeOf,
+  leaveToArchive,
+  nodePid,
+  standbysOf,
+  walReceiverOf,
+  withReplicas,
+} from '#test/provider/standby-fixture.ts'
 import { until } from '#test/until.ts'
 import { kindsUntilSettled, newHa, primaryOf, wordsOf } from './ha-fixture.ts'
 
@@ -80,22 +85,11 @@ test('what a primary wrote and had not sent is not lost with it either, when its
 test('a replica that still reads the archive does not take over: the lost primary has what comes after that', async () => {
   const ha = await newHa(1, 0)
   const { world, provider, wanted } = ha
-  const node = nodeOf(world.directory, wanted.service_id, wanted.home.port, as_root)
   const receiver = await walReceiverOf(await nodePid(world, wanted, 1))
   process.kill(receiver, 'SIGSTOP')
   onTestFinished(() => signalIfThere(receiver, 'SIGCONT'))
   await ask(provider, wanted, `insert into kept values ('archived')`)
-  await withSuperuser(node, {}, async (client) => {
-    const { rows } = await client.query<{ name: string }>('select pg_walfile_name(pg_current_wal_insert_lsn()) as name')
-    const reached = rows[0]?.name ?? ''
-    await client.query(`select pg_terminate_backend(active_pid, 10000) from pg_replication_slots`)
-    await client.query(`select pg_drop_replication_slot('node_1')`)
-    await until(async () => {
-      await client.query(`select pg_logical_emit_message(false, 'test', ''), pg_switch_wal()`)
-      await client.query('checkpoint')
-      return !existsSync(join(node.data, 'pg_wal', reached))
-    })
-  })
+  await leaveToArchive(world, wanted)
   await ask(provider, wanted, `insert into kept values ('not archived')`)
   process.kill(await nodePid(world, wanted, 0), 'SIGKILL')
   const { events } = await provider.service.apply(wanted)

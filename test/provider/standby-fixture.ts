@@ -3,11 +3,13 @@ import { existsSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'vitest'
+import { nodeOf } from '#providers/local/host/layout.ts'
 import type { LocalProvider } from '#providers/local/local.ts'
+import { withSuperuser } from '#providers/local/postgres/superuser.ts'
 import type { WantedService } from '#providers/provider.ts'
 import { pidIn } from '#test/traces.ts'
 import { until } from '#test/until.ts'
-import { ask, type World } from './service-fixture.ts'
+import { as_root, ask, type World } from './service-fixture.ts'
 
 export function withReplicas(
   wanted: WantedService,
@@ -51,6 +53,22 @@ export async function standbysOf(provider: LocalProvider, wanted: WantedService)
   const sql = `select coalesce(json_object_agg(application_name, state order by application_name), '{}')::text
     from pg_stat_replication`
   return JSON.parse(await ask(provider, wanted, sql)) as Record<string, string> // as the statement makes it
+}
+
+/** Until the WAL that the primary writes now is in its archive alone: no standby streams it, and no slot keeps it. */
+export async function leaveToArchive(world: World, { service_id, home }: WantedService): Promise<void> {
+  const node = nodeOf(world.directory, service_id, home.port, as_root)
+  await withSuperuser(node, {}, async (client) => {
+    const { rows } = await client.query<{ name: string }>('select pg_walfile_name(pg_current_wal_insert_lsn()) as name')
+    const written = join(node.data, 'pg_wal', rows[0]?.name ?? '')
+    await client.query('select pg_terminate_backend(pid, 10000) from pg_stat_replication')
+    await client.query('select pg_drop_replication_slot(slot_name) from pg_replication_slots')
+    await until(async () => {
+      await client.query(`select pg_logical_emit_message(false, 'test', ''), pg_switch_wal()`)
+      await client.query('checkpoint')
+      return !existsSync(written)
+    })
+  })
 }
 
 /** The process of a replica that takes in what its primary sends. */

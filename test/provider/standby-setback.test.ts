@@ -4,13 +4,11 @@ import { readdirSync, readlinkSync } from 'node:fs'
 import { open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { nodeOf } from '#providers/local/host/layout.ts'
 import type { LocalProvider } from '#providers/local/local.ts'
-import { withSuperuser } from '#providers/local/postgres/superuser.ts'
 import type { WantedService } from '#providers/provider.ts'
 import { until } from '#test/until.ts'
-import { as_root, ask, newWanted, settle, useWorlds, type World } from './service-fixture.ts'
-import { dataOf, nodePid, standbysOf, withReplicas } from './standby-fixture.ts'
+import { ask, newWanted, settle, useWorlds, type World } from './service-fixture.ts'
+import { dataOf, leaveToArchive, nodePid, standbysOf, withReplicas } from './standby-fixture.ts'
 
 const { newWorld } = useWorlds()
 
@@ -65,22 +63,7 @@ test('a replica that was away for longer than WAL is kept for it catches up from
   await settle(provider, wanted)
   const pid = await nodePid(world, wanted, 1)
   process.kill(pid, 'SIGKILL')
-  const node = nodeOf(world.directory, wanted.service_id, wanted.home.port, as_root)
-  const files = () => readdirSync(join(node.data, 'pg_wal')).filter((name) => name.length === 24)
-  const first = files().toSorted()[0]
-  await withSuperuser(node, {}, async (client) => {
-    await until(async () => {
-      await client.query(`select pg_terminate_backend(active_pid) from pg_replication_slots where active`)
-      const { rowCount } = await client.query(`select from pg_replication_slots where not active`)
-      return rowCount === 1
-    })
-    await client.query(`select pg_drop_replication_slot('node_1')`)
-    await until(async () => {
-      await client.query(`select pg_logical_emit_message(false, 'test', ''), pg_switch_wal()`)
-      await client.query('checkpoint')
-      return files().toSorted()[0] !== first
-    })
-  })
+  await leaveToArchive(world, wanted)
   effects.length = 0
   await untilReplaced(world, provider, wanted, pid)
   expect(effects).toContain('replication slot: make')

@@ -2,7 +2,8 @@
 import { readFile, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { useWorlds, type World } from '#test/provider/service-fixture.ts'
+import { ask, useWorlds, type World } from '#test/provider/service-fixture.ts'
+import { leaveToArchive, makeOld, walReceiverOf } from '#test/provider/standby-fixture.ts'
 import type { WantedReplicaSet } from '#providers/provider.ts'
 import { until } from '#test/until.ts'
 import { startReaders } from './readers.ts'
@@ -137,3 +138,34 @@ async function balancerPids(world: World, set: WantedReplicaSet): Promise<number
   const commands = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')))
   return pids.filter((_, at) => commands[at]?.startsWith('/usr/sbin/haproxy') && commands[at].includes(settings))
 }
+
+test('a node that lets a reader end before it goes on is not copied anew', async () => {
+  const family = await newFamily(await newWorld())
+  const { provider, world, service } = family
+  const set = await newSet(family)
+  await settleSet(provider, set)
+  const reader = await readerOf(provider, set)
+  onTestFinished(() => reader.end())
+  await reader.query('begin isolation level repeatable read')
+  const read = async () => (await reader.query<{ n: number }>('select n from t')).rows
+  expect(await read()).toEqual([{ n: 7 }])
+  const pid = await nodePid(world, set)
+  const receiver = await walReceiverOf(pid)
+  process.kill(receiver, 'SIGSTOP')
+  // What its snapshot needs is removed, and the node learns that from the archive.
+  await ask(provider, service, 'delete from t')
+  await ask(provider, service, 'vacuum t')
+  await leaveToArchive(world, service)
+  process.kill(receiver, 'SIGCONT')
+  const sign = join(homeOf(world, set), 'not-streaming')
+  await until(async () => {
+    await provider.replica_set.apply(set)
+    return (await readFile(sign, 'utf8')).includes('waits for its readers')
+  })
+  await makeOld(sign)
+  expect((await provider.replica_set.apply(set)).events).toEqual([])
+  expect(await read()).toEqual([{ n: 7 }])
+  await reader.query('commit')
+  await settleSet(provider, set)
+  expect(await nodePid(world, set)).toBe(pid)
+})

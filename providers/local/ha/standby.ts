@@ -238,28 +238,31 @@ async function judgeSilence(
   { pid }: Postmaster,
   sender: Sender | undefined,
 ): Promise<ObservedStandby> {
-  const reached = await reachedBy(node)
-  const sign = reached === undefined ? `${pid} does not answer` : `${pid} stands at ${reached}`
+  const replay = await findReplay(node)
+  const sign = replay === undefined ? `${pid} does not answer` : `${pid} stands at ${replay.reached}`
   // A standby with more WAL than its primary connects and is sent the same again and again: that alone is no progress.
-  if (!(await lastsTooLong(host, node, spec.primary, sign)) || !(await mayLeave(spec))) {
+  const lasts = await lastsTooLong(host, node, spec.primary, replay?.is_held ? `${pid} waits for its readers` : sign)
+  if (!lasts || replay?.is_held || !(await mayLeave(spec))) {
     if (sender) return { ...observedAs('catching_up', 'a replica is catching up with its primary'), in_progress: true }
     return observedAs('not_streaming', 'a replica is not connected to its primary')
   }
-  if (reached !== undefined) return await giveUp(host, node, 'it could not follow its primary any more')
+  if (replay !== undefined) return await giveUp(host, node, 'it could not follow its primary any more')
   await ensureKilled(host.effect, node)
   await ensureRemoved(host.effect, 'sign of not streaming', node.not_streaming)
   const message = `replica ${node.number} did not answer any more and is started again`
   return { ...observedAs('not_streaming', 'a replica is started again'), events: [{ kind: 'replica', message }] }
 }
 
-/** Up to where it has received and replayed; undefined when it gives no answer. */
-async function reachedBy(node: Node): Promise<string | undefined> {
+/** Up to where it has received and replayed, and whether a query of a reader keeps it from going on; undefined when it gives no answer. */
+async function findReplay(node: Node): Promise<{ reached: string; is_held: boolean } | undefined> {
   try {
     return await withSuperuser(node, { connect_timeout_ms: answer_ms_max }, async (client) => {
-      const { rows } = await client.query<{ reached: string }>(
-        `select concat_ws(' and ', pg_catalog.pg_last_wal_receive_lsn(), pg_catalog.pg_last_wal_replay_lsn()) as reached`,
+      const { rows } = await client.query<{ reached: string; is_held: boolean }>(
+        `select concat_ws(' and ', pg_catalog.pg_last_wal_receive_lsn(), pg_catalog.pg_last_wal_replay_lsn()) as reached,
+           exists (select from pg_catalog.pg_stat_activity where backend_type = 'startup'
+                   and (wait_event like 'RecoveryConflict%' or wait_event_type in ('Lock', 'BufferPin'))) as is_held`,
       )
-      return rows[0]?.reached
+      return rows[0]
     })
   } catch {
     return undefined
