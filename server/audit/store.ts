@@ -65,32 +65,35 @@ export type AuditFilter = {
   until: Date | null
 }
 
-const fits = fragment`(wanted.before is null or id < wanted.before)
-  and (wanted.by_user is null or user_id = wanted.by_user)
+const fits = fragment`(wanted.by_user is null or user_id = wanted.by_user)
   and (wanted.of_endpoint is null or endpoint = wanted.of_endpoint)
   and (wanted.about is null or resource_id = wanted.about)
   and (wanted.is_done is null or (code is null) = wanted.is_done)
   and (wanted.since is null or time >= wanted.since)
   and (wanted.until is null or time < wanted.until)`
 
-/** Newest first, with the logins of the members since they use the project: users are added without being asked. */
+/**
+ * Newest first, with the logins of the members since they use the project: users are added without being asked. Each part goes back by an
+ * index from the last entry that was shown, because the log only grows.
+ */
 export async function listAudit(db: Sql, project_id: string, filter: AuditFilter, limit: number): Promise<AuditRow[]> {
-  const { before, user_id, endpoint, resource_id, is_done, since, until } = filter
+  const { user_id, endpoint, resource_id, is_done, since, until } = filter
+  const before = filter.before ?? Number.MAX_SAFE_INTEGER
   return db.query(sql<AuditRow>`
     with wanted as (
-      select ${before}::bigint as before, ${user_id}::bigint as by_user, ${endpoint}::text as of_endpoint,
-        ${resource_id}::text as about, ${is_done}::boolean as is_done, ${since}::timestamptz as since,
-        ${until}::timestamptz as until
+      select ${user_id}::bigint as by_user, ${endpoint}::text as of_endpoint, ${resource_id}::text as about,
+        ${is_done}::boolean as is_done, ${since}::timestamptz as since, ${until}::timestamptz as until
     )
     select ${columns} from (
       (select ${columns} from audit, wanted
-       where project_id = ${project_id} and ${fits}
+       where project_id = ${project_id} and id < ${before} and ${fits}
        order by id desc limit ${limit})
       union all
-      (select ${columns} from audit, wanted
-       where project_id is null and endpoint = 'login' and ${fits}
-         and exists (select from members m
-                     where m.project_id = ${project_id} and m.user_id = audit.user_id and m.used_at <= audit.time)
-       order by id desc limit ${limit})
+      (select login.* from members m cross join lateral (
+         select ${columns} from audit, wanted
+         where project_id is null and user_id = m.user_id and endpoint = 'login' and time >= m.used_at
+           and id < ${before} and ${fits}
+         order by id desc limit ${limit}) as login
+       where m.project_id = ${project_id})
     ) as either order by id desc limit ${limit}`)
 }
