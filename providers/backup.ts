@@ -10,7 +10,7 @@ export type StagedWal = {
   files: readonly { path: string; bytes: number }[]
   /** The archived files that it has, which have no gap; absent: none yet. */
   archived?: { first: string; last: string }
-  /** Why WAL up to that moment is not in the files, and follows later; absent: it is. What was made ready before stays in them. */
+  /** Why WAL up to that moment is not in the files, and follows later; absent: it is. The files of the last time stay. */
   behind?: string
 }
 
@@ -35,6 +35,11 @@ export type DrillOptions = {
   fetch?: ((since: Date) => Promise<FetchedService | undefined>) | undefined
 }
 
+/** A drill that says nothing of whether the service can be restored. */
+export class Untried extends Error {
+  override readonly name = 'Untried'
+}
+
 /** A region whose data is copied elsewhere by the server. */
 export type Backup = {
   /** Files and folders without which the region is another one, such as that of its certificates. */
@@ -46,8 +51,8 @@ export type Backup = {
   noteChecksums(signal: AbortSignal): Promise<void>
   /**
    * Restores a snapshot and the WAL after it into a node that no client reaches, reads it, compares it with the service, and removes it. A
-   * sentence: why it could not be restored, with the file that is damaged or missing. It fails as a full disk does where there is no space
-   * to try it out.
+   * sentence: why it could not be restored, with the file that is damaged or missing. Where it could not be tried out it throws
+   * Untried, or fails as a full disk does.
    */
   drill(service_id: string, options: DrillOptions): Promise<string | undefined>
   /** Whether the WAL goes through the snapshot, which may be of a state that the service left. at: absent: to the end of the WAL. */

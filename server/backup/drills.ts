@@ -5,7 +5,7 @@ import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { isDiskFull, undefinedIfAbsent } from '#providers/host/read.ts'
-import type { Backup, FetchedService } from '#providers/provider.ts'
+import { type Backup, type FetchedService, Untried } from '#providers/provider.ts'
 import { insertEvent } from '../event.ts'
 import type { Log } from '../log.ts'
 import type { Regions } from '../regions.ts'
@@ -91,7 +91,7 @@ const resultOf = (failed: string | undefined): Result => (failed === undefined ?
 function resultOfError(error: unknown): Result {
   const message = error instanceof Error ? error.message : String(error)
   // A drill needs the space of the service once more, a restore elsewhere does not.
-  return isDiskFull(error) ? { untried: message } : { failed: message }
+  return isDiskFull(error) || error instanceof Untried ? { untried: message } : { failed: message }
 }
 
 /** A server that was killed leaves what its drill had fetched, and that service may never be drilled again. */

@@ -7,7 +7,7 @@ import { lchownSync, readFileSync } from 'node:fs'
 import { readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { DrillOptions } from '../../provider.ts'
+import { type DrillOptions, Untried } from '../../provider.ts'
 import { spawnDaemon } from '../../host/daemon.ts'
 import { endsWithin, signalPostmaster } from '../../host/postmaster.ts'
 import { errorCode, statIfThere } from '../../host/read.ts'
@@ -26,7 +26,7 @@ import { fatalOfOutput } from '../postgres/start-log.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import type { ClusterCopy } from '../snapshot/cluster-copy.ts'
 import { copyData } from '../snapshot/fetched-data.ts'
-import { findWay, listComplete, readSnapshot } from '../snapshot/snapshot.ts'
+import { findSnapshot, findWay, listComplete, readSnapshot, type Snapshot } from '../snapshot/snapshot.ts'
 import { stagedIn } from '../wal/staged-wal.ts'
 import { fileIsOnPath, findPath } from '../wal/timeline.ts'
 import { pgWalOf, segmentNumberOf, walPositionOf } from '../wal/wal.ts'
@@ -42,6 +42,8 @@ const recovery_ms_max = 6 * 3_600_000
 const statement_timeout_ms = 3_600_000
 const poll_ms = 50
 const stop_ms_max = 10_000
+/** A service may keep one snapshot only, and take the next one while the drill reads it. */
+const attempts_max = 3
 /** Of its socket alone: it listens nowhere else. */
 const any_port = 5432
 
@@ -62,7 +64,6 @@ export async function drillService(
   const stop = () => void kill(node)
   signal.addEventListener('abort', stop)
   try {
-    await remove(host, node)
     return await tryOut(host, own, node, drilling)
   } finally {
     signal.removeEventListener('abort', stop)
@@ -73,11 +74,26 @@ export async function drillService(
 type Drilling = DrillOptions & { staged: Staged }
 
 async function tryOut(host: DrillHost, own: Node, node: Node, drilling: Drilling): Promise<string | undefined> {
-  const { leadsOn } = await findWay(own)
-  const snapshot = (await listComplete(own)).findLast(leadsOn)
-  if (snapshot === undefined) return 'it has no snapshot from which it could be restored'
+  for (let attempt = 1; attempt <= attempts_max; attempt += 1) {
+    await remove(host, node)
+    const { leadsOn } = await findWay(own)
+    const snapshot = (await listComplete(own)).findLast(leadsOn)
+    if (snapshot === undefined) return 'it has no snapshot from which it could be restored'
+    const [end] = await Promise.allSettled([tryOutFrom(host, { own, node, snapshot }, drilling)])
+    const is_proven = end.status === 'fulfilled' && end.value === undefined
+    if (is_proven || drilling.signal.aborted || (await findSnapshot(own, snapshot.snapshot_id))) return valueOf(end)
+    // The WAL before the next snapshot was removed with it, so a file that was missing proves nothing.
+  }
+  throw new Untried('its snapshots were removed faster than they could be read')
+}
+
+type Trial = { own: Node; node: Node; snapshot: Snapshot }
+
+async function tryOutFrom(host: DrillHost, { own, node, snapshot }: Trial, drilling: Drilling) {
   const since = new Date()
-  await stageService(host, own, drilling.staged)
+  await stageService(host, own, drilling.staged).catch((error: unknown) => {
+    throw new Untried(`its WAL could not be made ready: ${error instanceof Error ? error.message : String(error)}`)
+  })
   const of_snapshot = { ...snapshot, folder: join(own.snapshots, snapshot.snapshot_id) }
   // Both take long. What is damaged here is told, whatever became of the node.
   const [compared, lived] = await Promise.allSettled([
