@@ -7,7 +7,7 @@ import type { Run } from './restic.ts'
 /** Of each service that a run of WAL has: the archived files, which have no gap. */
 export type Archived = Readonly<Record<string, { first: string; last: string }>>
 
-/** alive: the services that there are. */
+/** alive: the services that the installation has. */
 export type KeptRuns = {
   runs: readonly Run[]
   archived: ReadonlyMap<string, Archived>

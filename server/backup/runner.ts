@@ -7,6 +7,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { StagedWal } from '#providers/provider.ts'
 import type { Db } from '../store/db.ts'
+import { sql } from '../store/sql.ts'
 import type { Log } from '../log.ts'
 import type { Regions } from '../regions.ts'
 import { newDataLane } from './data-lane.ts'
@@ -108,7 +109,8 @@ function newWork({ place, db, regions, log, lag_seconds, onLate }: Parts, onOpen
   const wal = newWalStore(place, archived)
   const keys = backups.flatMap((backup) => backup.keys)
   const storeMeta = newMetaStore(place, db, files.meta, keys)
-  const storeData = newDataLane({ place, backups, archived, lag_seconds, state, log, exclusively: turns.exclusively })
+  const [listAlive, { exclusively }] = [() => listServiceIds(db), turns]
+  const storeData = newDataLane({ place, backups, archived, listAlive, lag_seconds, state, log, exclusively })
   const tellLate = newLateness(lag_seconds, onLate)
   const repository = newOpening(place, onOpened)
   let problem: string | undefined
@@ -159,6 +161,11 @@ function newWork({ place, db, regions, log, lag_seconds, onLate }: Parts, onOpen
     tell: () => tellLate(state.last(), Date.now()).catch((error: unknown) => log.warn({ err: error }, 'not told')),
     close: () => runner.release(),
   }
+}
+
+async function listServiceIds(db: Db): Promise<string[]> {
+  const rows = await db.query(sql<{ service_id: string }>`select service_id from services`)
+  return rows.map(({ service_id }) => service_id)
 }
 
 /** The repository, opened once until something fails. */

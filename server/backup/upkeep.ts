@@ -11,6 +11,8 @@ import { archivedOf } from './runs.ts'
 type Parts = {
   /** Of the runs of WAL that this process made or has read. */
   archived: Map<string, Archived>
+  /** The services that the installation has, also where their data is gone. */
+  listAlive: () => Promise<string[]>
   lag_seconds: number
   state: StateFile
   log: Log
@@ -28,7 +30,7 @@ const forget_at_once_max = 500
 /** Of those that another process made, at a time. */
 const runs_read_max = 100
 
-export function newUpkeep({ archived, lag_seconds, state, log, exclusively }: Parts) {
+export function newUpkeep({ archived, listAlive, lag_seconds, state, log, exclusively }: Parts) {
   /** So that no copy of WAL becomes late by it. */
   const prune_seconds = Math.ceil(lag_seconds / 2)
 
@@ -42,7 +44,7 @@ export function newUpkeep({ archived, lag_seconds, state, log, exclusively }: Pa
     const unknown = listed.filter(({ id, tags }) => tags.includes('wal') && !archived.has(id))
     for (const { id } of unknown.slice(0, runs_read_max))
       archived.set(id, archivedOf((await readRun(restic, id)).files))
-    const alive = Object.keys((await state.read()).services)
+    const alive = await listAlive()
     const ids = forgettable({ runs: listed, archived, alive, now: new Date() }).slice(0, forget_at_once_max)
     const moves = ['--max-repack-size', `${prune_seconds * repack_mb_per_second}M`]
     const words = repacks ? ['--max-unused', '10%', ...moves] : ['--max-unused', 'unlimited']
