@@ -35,6 +35,13 @@ export type DrillOptions = {
   fetch?: ((since: Date) => Promise<FetchedService | undefined>) | undefined
 }
 
+export type Laying = {
+  /** Fills the folder that it is given. */
+  fetch: (folder: string) => Promise<FetchedService & { at?: string | undefined }>
+  /** A service without a first pass is made of the folder that was laid ready, however long ago that was. */
+  isWanted: (service_id: string) => Promise<boolean>
+}
+
 /** A drill that says nothing of whether the service can be restored. */
 export class Untried extends Error {
   override readonly name = 'Untried'
@@ -57,11 +64,8 @@ export type Backup = {
   drill(service_id: string, options: DrillOptions): Promise<string | undefined>
   /** Whether the WAL goes through the snapshot, which may be of a state that the service left. at: absent: to the end of the WAL. */
   leadsOn(fetched: FetchedService, at: string | undefined): Promise<boolean>
-  /** Lays ready what a service that is not wanted yet is made of. `fetch` fills the folder that it is given. */
-  layReady(
-    service_id: string,
-    fetch: (folder: string) => Promise<FetchedService & { at?: string | undefined }>,
-  ): Promise<void>
+  /** Lays ready what a service that is not wanted yet is made of, and removes what killed callers laid ready. */
+  layReady(service_id: string, laying: Laying): Promise<void>
   /**
    * Puts the service in place, unless it has data, so that its next pass lets it recover. A sentence: the WAL has a gap, and it recovers
    * up to there.

@@ -236,7 +236,15 @@ export type VpcParts = { cidr: string }
 
 export { Untried } from './backup.ts'
 export type { Offered, RegionFacts } from './region-facts.ts'
-export type { Backup, DrillOptions, FetchedService, RestoredService, StagedSnapshot, StagedWal } from './backup.ts'
+export type {
+  Backup,
+  DrillOptions,
+  FetchedService,
+  Laying,
+  RestoredService,
+  StagedSnapshot,
+  StagedWal,
+} from './backup.ts'
 
 export type Kind = 'service' | 'replica set' | 'vpc'
 

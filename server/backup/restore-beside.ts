@@ -7,7 +7,7 @@ import type { Installation } from '../installation.ts'
 import type { Log } from '../log.ts'
 import { openRegions } from '../regions.ts'
 import { insertMade } from '../service/make.ts'
-import type { NewService, ServiceRow } from '../service/store.ts'
+import { findService, type NewService, type ServiceRow } from '../service/store.ts'
 import type { Db } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 import { fetchService } from './fetch.ts'
@@ -50,9 +50,12 @@ export async function restoreBeside(spec: BesideSpec): Promise<ServiceRow> {
   }
   const new_id = newId()
   tell(`Fetching ${service_id} (${name}), to become ${new_id}.`)
-  await backup.layReady(new_id, async (folder) => {
-    const fetched = await fetchService({ restic, runs, service_id, at, folder, backup })
-    return { ...fetched, ...(at && { at: at.toISOString() }) }
+  await backup.layReady(new_id, {
+    fetch: async (folder) => {
+      const fetched = await fetchService({ restic, runs, service_id, at, folder, backup })
+      return { ...fetched, ...(at && { at: at.toISOString() }) }
+    },
+    isWanted: async (id) => (await findService(db, id)) !== undefined,
   })
   const wanted = { ...former, name: `${Array.from(name).slice(0, 119).join('')}-restored` }
   const event = `created as ${wanted.name}, restored from the backup of ${service_id}${at ? `, as of ${at.toISOString()}` : ''}`

@@ -18,7 +18,7 @@ export function newBackup(host: Machine & { installations: readonly PostgresInst
     noteChecksums: (signal) => noteAll(host, staged, signal),
     drill: (service_id, options) => drillService(host, service_id, { staged, ...options }),
     leadsOn,
-    layReady: (service_id, fetch) => layReady(host, service_id, fetch),
+    layReady: (service_id, laying) => layReady(host, service_id, laying),
     restore: (service) => restoreService(host, service),
   }
 }

@@ -2,7 +2,7 @@
 // The folder is put there whole, by one rename, and removed once the data is in place.
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
-import type { FetchedService } from '../../provider.ts'
+import type { FetchedService, Laying } from '../../provider.ts'
 import { statIfThere } from '../../host/read.ts'
 import { nodeOf, type Node } from '../host/layout.ts'
 import type { Machine } from '../host/machine.ts'
@@ -11,17 +11,16 @@ import { syncOne, syncTree } from '../host/tree.ts'
 export type Fetched = FetchedService & { at?: string | undefined }
 
 const facts_name = 'fetched.json'
-/** By then a service has been made of it, or the command that laid it ready was killed before the service was wanted. */
+/** By then the service is wanted, or the command that laid it ready was killed before. */
 const left_ms = 24 * 3_600_000
 
-/** fetch: fills the folder that it is given. */
 export async function layReady(
   { effect, directory, as_root }: Machine,
   service_id: string,
-  fetch: (folder: string) => Promise<Fetched>,
+  { fetch, isWanted }: Laying,
 ): Promise<void> {
   const { fetched: folder } = nodeOf(directory, service_id, 0, as_root)
-  await removeLeft(dirname(folder))
+  await removeLeft(dirname(folder), isWanted)
   const aside = `${folder}.new`
   const { snapshot_folder, wal_folder, ...facts } = await fetch(aside)
   const below = (path: string) => relative(aside, path)
@@ -36,10 +35,12 @@ export async function layReady(
   await syncOne(dirname(folder))
 }
 
-async function removeLeft(services: string): Promise<void> {
-  for (const name of (await readdir(services)).filter((one) => /\.fetched(\.new)?$/.test(one))) {
-    const stats = await statIfThere(join(services, name))
-    if (stats && Date.now() - stats.mtimeMs > left_ms) await rm(join(services, name), { recursive: true, force: true })
+async function removeLeft(services: string, isWanted: Laying['isWanted']): Promise<void> {
+  for (const name of await readdir(services)) {
+    const [, service_id] = /^(\w+)\.fetched(\.new)?$/.exec(name) ?? []
+    const stats = service_id !== undefined && (await statIfThere(join(services, name)))
+    if (!stats || Date.now() - stats.mtimeMs < left_ms || (await isWanted(service_id))) continue
+    await rm(join(services, name), { recursive: true, force: true })
   }
 }
 
