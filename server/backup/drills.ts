@@ -118,7 +118,7 @@ async function claim(db: Db, regions: readonly string[]): Promise<Claimed | unde
       where region_code = any (${regions}) and deleted_at is null and settled_generation > 0
         and coalesce(drill_lease_until, '-infinity') <= now()
         and (drill_requested_at > coalesce(drilled_at, '-infinity')
-          or coalesce(drilled_at, created) < now() - ${every_hours} * interval '1 hour')
+          or coalesce(drilled_at, created) not between now() - ${every_hours} * interval '1 hour' and now())
       order by drill_requested_at > coalesce(drilled_at, '-infinity') desc nulls last, coalesce(drilled_at, created)
       limit 1 for update skip locked)
     returning service_id, region_code, drill_error, now()::text as began`)

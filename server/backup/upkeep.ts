@@ -64,7 +64,11 @@ export function newUpkeep({ archived, listAlive, lag_seconds, state, log, exclus
   return async (repository: Repository): Promise<void> => {
     const now = new Date()
     const { tidied_at, repacked_at, checked_at, damage } = await state.read()
-    const ageOf = (at: string | undefined) => (at === undefined ? 0 : now.getTime() - Date.parse(at))
+    const ageOf = (at: string | undefined) => {
+      const age_ms = at === undefined ? 0 : now.getTime() - Date.parse(at)
+      // By a clock that was ahead and was set right since.
+      return age_ms < 0 ? Infinity : age_ms
+    }
     const first = now.toISOString()
     if (tidied_at === undefined || repacked_at === undefined || checked_at === undefined) {
       await state.save({ tidied_at: first, repacked_at: first, checked_at: first })

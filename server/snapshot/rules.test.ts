@@ -36,6 +36,13 @@ test.each<Case>([
   expect(expiredSnapshots(rows, policy)).toEqual(gone)
 })
 
+test('a snapshot of a clock that was ahead by more than the interval does not count', () => {
+  const isDue = (...rows: SnapshotRow[]) => snapshotIsDue(rows, { policy, now })
+  expect(isDue(rowOf(-0.5))).toBe(false)
+  expect(isDue(rowOf(-3))).toBe(true)
+  expect(isDue(rowOf(-3), rowOf(0.5))).toBe(false)
+})
+
 test('of those that forks NOW have left, the newest stays until a newer snapshot is complete', () => {
   const expired = (...rows: SnapshotRow[]) => expiredSnapshots(rows, policy)
   expect(expired(ofNow(0.1), ofNow(0.2), rowOf(1))).toEqual(['0.2'])

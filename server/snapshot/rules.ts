@@ -33,8 +33,10 @@ type Schedule = { policy: SnapshotPolicy; now: Date }
 function secondsUntilDue(rows: readonly SnapshotRow[], { policy, now }: Schedule): number {
   const regular = rows.filter(isRegular)
   if (lasting(regular).some((row) => row.taken_at === null)) return Infinity
-  const newest = Math.max(0, ...regular.map((row) => row.requested_at.getTime()))
-  return policy.interval_seconds - (now.getTime() - newest) / 1000
+  const ages = regular.map((row) => (now.getTime() - row.requested_at.getTime()) / 1000)
+  // A clock that was ahead when one was requested, and was set right since, must not end the schedule.
+  const age_seconds = Math.min(Infinity, ...ages.filter((age) => age > -policy.interval_seconds))
+  return policy.interval_seconds - age_seconds
 }
 
 /** How long a pass over the service can wait: while its writes may be refused for want of a snapshot, until the next one is due. */
