@@ -16,9 +16,13 @@ const kept_ms = 5000
 const patience_ms = 500
 
 const scripts: Readonly<Record<string, string>> = {
+  // bash puts a word into the line as it is, and runs what a service's name holds: here alone it has to be quoted by hand.
   bash: `_howdah() {
-  local IFS=$'\\n'
-  COMPREPLY=($(howdah __complete "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+  local one
+  COMPREPLY=()
+  while IFS= read -r one; do
+    COMPREPLY+=("$(printf %q "$one")")
+  done < <(howdah __complete "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
 }
 complete -o default -F _howdah howdah`,
   zsh: `#compdef howdah

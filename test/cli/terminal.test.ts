@@ -123,6 +123,10 @@ test.skipIf(why_no_bash)(`bash completes commands, options, values and names${wh
   // Names that come too late are left out, and the next Tab may have them.
   await until(async () => (await completed('service', 'get', 'compl')).includes('completed'))
   await until(async () => (await completed('service', 'get', service_id.slice(0, 5))).includes(service_id))
+  // What another member calls a service is a word of the line, and no command of it.
+  await installation.createService({ name: 'harm$(touch x); `id` * "y' })
+  const quoted = String.raw`harm\$\(touch\ x\)\;\ \`id\`\ \*\ \"y`
+  await until(async () => (await completed('service', 'get', 'harm')).includes(quoted))
   expect(await completed('completion', 'f')).toEqual(['fish'])
   expect(await completed('service', 'get', 'completed', 'x')).toEqual([''])
 })
