@@ -42,6 +42,24 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }))
 const listing = (path: string) => readdirSync(path, { recursive: true, encoding: 'utf8' }).toSorted()
 const modeOf = (path: string) => (lstatSync(join(to, path)).mode & 0o777).toString(8)
 
+test.each([
+  ['a file of holes that is longer than the disk', () => longFile(), 'base/1/hole'],
+  ['folders that are deeper than any of PostgreSQL', () => deepFolders(), 'deeper than any folder'],
+])('%s of a service’s user end a copy', async (_, make, words) => {
+  unlinkSync(join(from, 'base/link'))
+  make()
+  await expect(copyTree(from, to, { of_tenant: 'in its reach' })).rejects.toThrow(words)
+})
+
+function longFile(): void {
+  writeFileSync(join(from, 'base/1/hole'), '')
+  truncateSync(join(from, 'base/1/hole'), 15 * 1024 ** 4)
+}
+
+function deepFolders(): void {
+  mkdirSync(join(from, 'base', ...Array<string>(40).fill('d')), { recursive: true })
+}
+
 test('others have their turn while a copy of many small files goes on', async () => {
   for (let number = 100; number < 1_000; number++) writeFileSync(join(from, 'base/1', `${number}`), '')
   const copied = () => readdirSync(join(to, 'base', '1')).length

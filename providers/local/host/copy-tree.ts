@@ -26,7 +26,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { Owner } from '../../host/user-map.ts'
 import { errorCode, isDiskFull } from '../../host/read.ts'
-import { requireDiskSpace } from './disk-space.ts'
+import { diskBytes, requireDiskSpace } from './disk-space.ts'
 import { entriesOf } from './entries.ts'
 import { lengthOf } from './storage.ts'
 import { openFile, openFolder, openIn, type OpenFolder, pathOf, Planted } from './tenant-files.ts'
@@ -64,11 +64,17 @@ type Copying = CopyOptions & {
   to: string
   sharing: Sharing
   bytes: number
+  bytes_max: number
   files: number
   /** Other work of this process, before the next file. */
   turn: Promise<void>
 }
 
+/**
+ * Copies share holes as they share blocks, but a checksum and a backup read them: a service's user could make both read for ever. Where the
+ * file system compresses, honest files are longer than the disk, too.
+ */
+const longest_disks = 4
 const chunk_bytes = 256 * 1024
 /** Of the thousand files of a small cluster nearly all are smaller: by a thread, each would take many times as long. */
 const small = Buffer.allocUnsafeSlow(64 * 1024)
@@ -81,7 +87,9 @@ export async function copyTree(from: string, to: string, options: CopyOptions = 
   const uid = options.of_tenant === 'in its reach' ? fstatSync(root).uid : undefined
   closeSync(root)
   if (options.keep_reserve) await requireSpaceToCopy(from, to, options.skip)
-  const copying = { ...options, root: from, uid, to, sharing: { possible: true }, bytes: 0, files: 0, turn: nextTurn() }
+  const bytes_max = options.of_tenant ? longest_disks * diskBytes(dirname(to)) : Infinity
+  const counts = { bytes: 0, bytes_max, files: 0 }
+  const copying = { ...options, root: from, uid, to, sharing: { possible: true }, ...counts, turn: nextTurn() }
   await copyFolder(copying, '')
   return copying.bytes
 }
@@ -174,6 +182,10 @@ async function copyEntry(copying: Copying, from: OpenFolder, name: string, targe
   if (copying.keep_reserve && copying.files % files_per_turn === 0) requireDiskSpace(copying.to)
   const source = unlessMissing(copying, () => openIn(from, name))
   if (source === undefined) return
+  if (copying.bytes + fstatSync(source).size > copying.bytes_max) {
+    closeSync(source)
+    throw new Planted(from.folder, `${from.below}/${name}`, 'longer than what the disk could hold')
+  }
   const bytes = await copyOpened(source, target, copying)
   copying.bytes += bytes
   copying.files += 1

@@ -22,3 +22,8 @@ export function freeBytes(folder: string): number {
   const { bavail, bsize } = statfsSync(folder)
   return bavail * bsize
 }
+
+export function diskBytes(folder: string): number {
+  const { blocks, bsize } = statfsSync(folder)
+  return blocks * bsize
+}
