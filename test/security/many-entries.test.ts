@@ -1,9 +1,10 @@
 // A service's user may make any number of files, of any length, in folders of any depth. The server reads what PostgreSQL can have made, and
 // does the work of others meanwhile.
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, truncateSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readlinkSync, renameSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { storageOf } from '#providers/local/host/storage.ts'
 import { readPage } from '#providers/local/log/page.ts'
@@ -74,3 +75,28 @@ test('folders in folders are measured in the time that it takes to read each onc
   expect(bytes).toBe(all - own)
   expect(turns).toBeGreaterThan(100)
 })
+
+test('a folder that is moved away while it is measured hides nothing but itself', async () => {
+  const [folder, elsewhere] = [newFolder(), newFolder()]
+  for (const name of ['one', 'two', 'three']) {
+    mkdirSync(join(folder, 'base', name), { recursive: true })
+    for (let at = 0; at < 500; at += 1) writeFileSync(join(folder, 'base', name, String(at)), 'text')
+  }
+  const own = await storageOf(join(folder, 'base', 'one'))
+  const measured = storageOf(folder)
+  // At the first turn for other work it is in one of them.
+  await nextTurn()
+  const open = readdirSync('/proc/self/fd').map((fd) => linkIfThere(`/proc/self/fd/${fd}`))
+  const entered = open.find((path) => path.startsWith(join(folder, 'base/')))
+  expect(entered).toBeDefined()
+  renameSync(entered ?? '', join(elsewhere, 'moved'))
+  expect(await measured).toBeGreaterThan(2 * own)
+})
+
+function linkIfThere(path: string): string {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return ''
+  }
+}

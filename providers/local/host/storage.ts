@@ -50,23 +50,29 @@ async function* entriesBelow(root: string, from: string, skip: (path: string) =>
 }
 
 /** `left`: its folders that are not read yet. */
-type Level = { id: string; path: string | undefined; left: string[] }
+type Level = { name: string; id: string; path: string | undefined; left: string[] }
 
 /**
  * Down and up again with one handle: a service's user may have made folders in folders without end, and to open each from the top would take
- * the square of their depth. Where the folder above is another one than on the way down, the walk is over.
+ * the square of their depth. Only where the way up leads elsewhere, such as from a folder that was removed meanwhile, it begins at the top.
  */
 function openWalk(root: string, from: string) {
   const top = openedIfThere(root, from)
   if (top === undefined) return undefined
   let handle = top
-  const levels: Level[] = [{ id: idOf(handle), path: from, left: [] }]
-  const move = (name: string): boolean => {
-    const next = openedIfThere(pathOf(handle), name)
+  const levels: Level[] = [{ name: '', id: idOf(handle), path: from, left: [] }]
+  const go = (next: number | undefined, id?: string): boolean => {
     if (next === undefined) return false
-    closeSync(handle)
-    handle = next
-    return true
+    const is_asked = id === undefined || idOf(next) === id
+    closeSync(is_asked ? handle : next)
+    if (is_asked) handle = next
+    return is_asked
+  }
+  const goTo = (name: string, id?: string) => go(openedIfThere(pathOf(handle), name), id)
+  const goFromTop = () => {
+    const is_there = go(openedIfThere(root, from))
+    const lost = levels.findIndex(({ name, id }, at) => at > 0 && !goTo(name, id))
+    if (!is_there || lost > 0) levels.length = is_there ? lost : 0
   }
   return {
     folder: () => pathOf(handle),
@@ -76,15 +82,15 @@ function openWalk(root: string, from: string) {
     async next(): Promise<boolean> {
       for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
         const name = level.left.pop()
-        if (name !== undefined && move(name)) {
+        if (name !== undefined && goTo(name)) {
           const path = levels.length < depth_max && level.path !== undefined ? join(level.path, name) : undefined
-          levels.push({ id: idOf(handle), path, left: [] })
+          levels.push({ name, id: idOf(handle), path, left: [] })
           return true
         }
         if (name !== undefined) continue
         levels.pop()
         const above = levels.at(-1)
-        if (above === undefined || !move('..') || idOf(handle) !== above.id) return false
+        if (above !== undefined && !goTo('..', above.id)) goFromTop()
         if (levels.length % entries_per_turn === 0) await others()
       }
       return false
