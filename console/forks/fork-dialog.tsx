@@ -10,6 +10,7 @@ import { layout } from '../part/layout.tsx'
 import { exact } from '../part/time.tsx'
 import { paths } from '../paths.ts'
 import { useAct } from '../query.ts'
+import { useRepeat } from '../repeat.ts'
 import { holdPassword } from '../secret.ts'
 import { type Ending, EndingField, endings } from '../service/ending.tsx'
 import { bodyOfSize, sizeOf, SizePicker } from '../service/size.tsx'
@@ -34,7 +35,7 @@ export function ForkDialog({ service, onClose, strategy: given = 'NOW', target_t
   const [end, setEnd] = useState<Ending>('never')
   const [strategy, setStrategy] = useState<ForkStrategy>(given)
   const [mask, setMask] = useState('')
-  const [idempotency_key] = useState(() => crypto.randomUUID())
+  const repeat = useRepeat()
   const { mutate, isPending, error } = useAct('forkService')
   const navigate = useNavigate()
   const { project_id, service_id } = service
@@ -43,9 +44,13 @@ export function ForkDialog({ service, onClose, strategy: given = 'NOW', target_t
     name,
     environment_tag: environment,
     ...bodyOfSize(size),
-    ...(end !== 'never' && { expires_at: new Date(Date.now() + endings[end]).toISOString() }),
     ...(target_time !== undefined && { target_time }),
     ...(mask.trim() !== '' && { mask }),
+  }
+  const submit = () => {
+    const { idempotency_key, at } = repeat({ ...body, end })
+    const expires_at = end === 'never' ? {} : { expires_at: new Date(at + endings[end]).toISOString() }
+    mutate({ project_id, service_id, body: { ...body, ...expires_at }, idempotency_key }, { onSuccess })
   }
   const onSuccess = (fork: Service) => {
     if (fork.initial_password !== undefined) holdPassword(fork.service_id, fork.initial_password)
@@ -59,7 +64,7 @@ export function ForkDialog({ service, onClose, strategy: given = 'NOW', target_t
       submit="Fork"
       pending={isPending}
       error={error}
-      onSubmit={() => mutate({ project_id, service_id, body, idempotency_key }, { onSuccess })}
+      onSubmit={submit}
     >
       {target_time === undefined ? (
         <Segments

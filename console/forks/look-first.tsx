@@ -1,12 +1,12 @@
 // A look at a moment before it is brought back: a small fork that ends by itself after an hour, opened where it can be asked.
 import { useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
 import type { Service } from '#contract/service.ts'
 import { FormDialog } from '../part/dialog.tsx'
 import { layout } from '../part/layout.tsx'
 import { exact } from '../part/time.tsx'
 import { paths } from '../paths.ts'
 import { useAct } from '../query.ts'
+import { useRepeat } from '../repeat.ts'
 import { endings } from '../service/ending.tsx'
 
 type LookProps = { service: Service; target_time: string | undefined; onClose: () => void }
@@ -15,11 +15,12 @@ const name_chars_max = 100
 
 export function LookFirst({ service, target_time = '', onClose }: LookProps) {
   const { project_id, service_id } = service
-  const [idempotency_key] = useState(() => crypto.randomUUID())
+  const repeat = useRepeat()
   const { mutate, isPending, error } = useAct('forkService')
   const navigate = useNavigate()
   const when = exact(Date.parse(target_time), { ms: false })
-  const make = () =>
+  const make = () => {
+    const { idempotency_key, at } = repeat(target_time)
     mutate(
       {
         project_id,
@@ -32,7 +33,7 @@ export function LookFirst({ service, target_time = '', onClose }: LookProps) {
           cpu_millis: 'shared',
           memory_gbs: 'shared',
           environment_tag: 'DEV',
-          expires_at: new Date(Date.now() + endings['1h']).toISOString(),
+          expires_at: new Date(at + endings['1h']).toISOString(),
         },
       },
       {
@@ -42,6 +43,7 @@ export function LookFirst({ service, target_time = '', onClose }: LookProps) {
         },
       },
     )
+  }
   return (
     <FormDialog
       title={`Look at ${service.name} as it was`}

@@ -14,6 +14,7 @@ import { layout, Page } from '../part/layout.tsx'
 import { Problem, problemAt } from '../part/problem.tsx'
 import { paths } from '../paths.ts'
 import { q, useAct } from '../query.ts'
+import { useRepeat } from '../repeat.ts'
 import { holdPassword } from '../secret.ts'
 import { bodyOfSize, SizePicker } from '../service/size.tsx'
 import css from './create.module.css'
@@ -44,7 +45,7 @@ export function CreateService() {
   const region_code = capabilities.regions.find(({ is_default }) => is_default)?.code ?? ''
   const [draft, setDraft] = useState<Draft>(() => ({ ...first_draft, region_code }))
   const [touched, setTouched] = useState(false)
-  const [idempotency_key] = useState(() => crypto.randomUUID())
+  const repeat = useRepeat()
   const { mutate, isPending, error } = useAct('createService')
   const navigate = useNavigate()
   const may = useMay(project_id)
@@ -57,7 +58,9 @@ export function CreateService() {
   }
   const submit = () => {
     setTouched(true)
-    if (name_problem === undefined) mutate({ project_id, body, idempotency_key }, { onSuccess })
+    if (name_problem !== undefined) return
+    const { idempotency_key } = repeat(body)
+    mutate({ project_id, body, idempotency_key }, { onSuccess })
   }
   return (
     <Page title="Create a service">
