@@ -84,13 +84,17 @@ export async function* followed<Name extends FollowedName>(
   }
 }
 
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener('abort', () => {
+    const end = () => {
       clearTimeout(timer)
+      // A signal that lives as long as the page would keep one listener of each pause.
+      signal?.removeEventListener('abort', end)
       resolve()
-    })
+    }
+    const timer = setTimeout(end, ms)
+    signal?.addEventListener('abort', end)
+    if (signal?.aborted === true) end()
   })
 }
 
@@ -100,6 +104,7 @@ export function visible(signal: AbortSignal): Promise<void> {
     const look = () => {
       if (!isShown() && !signal.aborted) return
       document.removeEventListener('visibilitychange', look)
+      signal.removeEventListener('abort', look)
       resolve()
     }
     document.addEventListener('visibilitychange', look)

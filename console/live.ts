@@ -1,6 +1,7 @@
 // What keeps the page true: one stream of the project's events for all tabs. An event is a hint and the GET after it the truth, so a
 // lost one costs little. While there is no stream, what is on screen is asked for again and again.
-// A browser opens six connections to one origin: only the tab that has the lock reads the stream, and tells the others.
+// A browser opens six connections to one origin: only the tab that has the lock reads the stream, and tells the others. A tab that has
+// not been seen for long gives the lock to the next. A page that came without TLS has no locks: each tab reads for itself, while it is seen.
 import { useEffect } from 'react'
 import { followed, hiddenFor, pause, visible } from './follow.ts'
 import { isLive, setLive } from './polling.ts'
@@ -9,6 +10,8 @@ import { ofServices } from './refetch.ts'
 
 const again_ms = 2_000
 const batch_ms = 100
+/** An answer that takes longer does not hold the next ones up. */
+const refetch_ms_max = 2_000
 const hidden_max_ms = 5 * 60_000
 
 type Told = { project_id: string } & ({ kind: 'event' } | { kind: 'state'; is_live: boolean } | { kind: 'asked' })
@@ -20,13 +23,13 @@ export function useFollow(project_id: string | undefined): void {
 
 function follow(project_id: string): () => void {
   const end = new AbortController()
-  const channel = new BroadcastChannel('howdah.live')
+  const channel = 'locks' in navigator ? new BroadcastChannel('howdah.live') : undefined
   const tell = (told: Told) => {
     if (end.signal.aborted) return
     hear(told)
-    channel.postMessage(told)
+    channel?.postMessage(told)
   }
-  channel.addEventListener('message', ({ data }: MessageEvent<Told>) => {
+  channel?.addEventListener('message', ({ data }: MessageEvent<Told>) => {
     if (data.project_id !== project_id) return
     if (data.kind === 'asked') {
       if (is_leader) channel.postMessage({ kind: 'state', is_live: isLive(), project_id } satisfies Told)
@@ -35,52 +38,67 @@ function follow(project_id: string): () => void {
   let is_leader = false
   const lead = async () => {
     is_leader = true
-    while (!end.signal.aborted) {
-      await read(project_id, end.signal, tell).catch(() => undefined)
+    const hidden = hiddenFor(channel === undefined ? 0 : hidden_max_ms)
+    const signal = AbortSignal.any([end.signal, hidden.signal])
+    while (!signal.aborted) {
+      await read(project_id, signal, tell).catch(() => undefined)
       tell({ kind: 'state', is_live: false, project_id })
-      await pause(again_ms, end.signal)
+      await pause(again_ms, signal)
     }
+    hidden.stop()
+    is_leader = false
   }
-  channel.postMessage({ kind: 'asked', project_id } satisfies Told)
-  // Rejects when this tab leaves before it was its turn.
-  navigator.locks.request(`howdah.live.${project_id}`, { signal: end.signal }, lead).catch(() => undefined)
+  channel?.postMessage({ kind: 'asked', project_id } satisfies Told)
+  void takeTurns(lead, { name: channel && `howdah.live.${project_id}`, signal: end.signal })
   return () => {
     end.abort()
-    channel.close()
+    channel?.close()
     setLive(false)
   }
 }
 
-/** Until the tab has been hidden for long, or leaves. */
-async function read(project_id: string, signal: AbortSignal, tell: (told: Told) => void): Promise<void> {
-  await visible(signal)
-  const hidden = hiddenFor(hidden_max_ms)
-  try {
-    const { last_cursor = '0' } = await client.listProjectEvents({ project_id, query: { limit: 1 }, signal })
-    const onState = (is_live: boolean) => {
-      tell({ kind: 'state', is_live, project_id })
-      // What happened while there was no stream.
-      tell({ kind: 'event', project_id })
-    }
-    const following = { input: { project_id }, after: last_cursor, onState }
-    for await (const _event of followed('listProjectEvents', {
-      ...following,
-      signal: AbortSignal.any([signal, hidden.signal]),
-    })) {
-      tell({ kind: 'event', project_id })
-    }
-  } finally {
-    hidden.stop()
+/** `name`: of the lock; undefined: there is none. */
+async function takeTurns(
+  lead: () => Promise<void>,
+  { name, signal }: { name: string | undefined; signal: AbortSignal },
+) {
+  while (!signal.aborted) {
+    await visible(signal)
+    if (signal.aborted) return
+    // Rejects when this tab leaves before it is its turn.
+    if (name !== undefined) await navigator.locks.request(name, { signal }, lead).catch(() => undefined)
+    else await lead()
   }
 }
 
-let due: ReturnType<typeof setTimeout> | undefined
+async function read(project_id: string, signal: AbortSignal, tell: (told: Told) => void): Promise<void> {
+  const { last_cursor = '0' } = await client.listProjectEvents({ project_id, query: { limit: 1 }, signal })
+  const onState = (is_live: boolean) => {
+    tell({ kind: 'state', is_live, project_id })
+    // What happened while there was no stream.
+    tell({ kind: 'event', project_id })
+  }
+  const following = { input: { project_id }, after: last_cursor, onState, signal }
+  for await (const _event of followed('listProjectEvents', following)) tell({ kind: 'event', project_id })
+}
+
+let is_stale = false
+let is_asking = false
 
 function hear(told: Told): void {
   if (told.kind === 'state') setLive(told.is_live)
   if (told.kind !== 'event') return
-  due ??= setTimeout(() => {
-    due = undefined
-    void refetch(ofServices)
-  }, batch_ms)
+  is_stale = true
+  if (!is_asking) void askAgain()
+}
+
+/** Begun anew with every event, an answer that takes longer than the next event would never be on screen. */
+async function askAgain(): Promise<void> {
+  is_asking = true
+  while (is_stale) {
+    await pause(batch_ms)
+    is_stale = false
+    await Promise.race([refetch(ofServices), pause(refetch_ms_max)])
+  }
+  is_asking = false
 }

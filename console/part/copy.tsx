@@ -12,7 +12,25 @@ function useCopy(text: string): [boolean, () => void] {
     const timer = setTimeout(() => setDone(false), said_ms)
     return () => clearTimeout(timer)
   }, [done])
-  return [done, () => void navigator.clipboard.writeText(text).then(() => setDone(true))]
+  return [done, () => void copied(text).then(setDone)]
+}
+
+/** False: the browser does not let a page do it. A page that came without TLS has only the older way. */
+async function copied(text: string): Promise<boolean> {
+  if ('clipboard' in navigator) {
+    return await navigator.clipboard.writeText(text).then(
+      () => true,
+      () => false,
+    )
+  }
+  const give = (event: ClipboardEvent) => {
+    event.clipboardData?.setData('text/plain', text)
+    event.preventDefault()
+  }
+  document.addEventListener('copy', give)
+  const is_done = document.execCommand('copy')
+  document.removeEventListener('copy', give)
+  return is_done
 }
 
 type CopyProps = { text: string; label?: string; quiet?: boolean }
