@@ -6,9 +6,11 @@ export type Session = { access_token: string; expires_at: string; user: { id: st
 const renew_before_ms = 60_000
 /** How long the first answers may take: as long as any other, see contract/client.ts. */
 export const answer_ms_max = 60_000
-const ended_listeners = new Set<() => void>()
+const listeners = new Set<(has_ended: boolean) => void>()
 
 let session: Session | undefined
+/** Of the user whose things are on screen. */
+let user_id: string | undefined
 let asking: Promise<Session | undefined> | undefined
 
 /** Undefined: there is no login. */
@@ -33,7 +35,17 @@ async function ask(): Promise<Session | undefined> {
   })
   if (response.status !== 401 && !response.ok) throw new TypeError(`the server answered ${response.status}`)
   session = response.ok ? ((await response.json()) as Session) : undefined // our own server's answer
+  if (session === undefined) return undefined
+  user_id ??= session.user.id
+  if (user_id !== session.user.id) return await leaveToOther()
+  tell(false)
   return session
+}
+
+/** Another user has logged in elsewhere in this browser: what is on screen is not theirs, and nothing of it is done in their name. */
+function leaveToOther(): Promise<never> {
+  location.reload()
+  return new Promise<never>(() => undefined)
 }
 
 /** fetch with the token of this login. A token that is refused is renewed once. */
@@ -48,10 +60,14 @@ export async function sessionFetch(input: RequestInfo | URL, init: RequestInit =
   return renewed === undefined ? ended() : send(renewed.access_token)
 }
 
-/** Told when a request finds that the login has ended. Returns how to stop listening. */
-export function onLoginEnded(listener: () => void): () => void {
-  ended_listeners.add(listener)
-  return () => ended_listeners.delete(listener)
+/** Told when a request finds that the login has ended, and when there is one again. Returns how to stop listening. */
+export function onLogin(listener: (has_ended: boolean) => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+function tell(has_ended: boolean): void {
+  for (const listener of listeners) listener(has_ended)
 }
 
 export function loginPath(): string {
@@ -73,6 +89,6 @@ function headersOf(init: RequestInit): Record<string, string> {
 }
 
 function ended(): Response {
-  for (const listener of ended_listeners) listener()
+  tell(true)
   return Response.json({ code: 'UNAUTHORIZED', message: 'your login has ended' }, { status: 401 })
 }

@@ -1,21 +1,22 @@
 // The frame of every page: rail, top bar, banner of a server that is away, palette, keys, toasts, and the end of a login.
 import { Outlet, useParams, useRouterState } from '@tanstack/react-router'
-import { type ComponentType, lazy, Suspense, useEffect, useState } from 'react'
+import { type ComponentType, useEffect, useState } from 'react'
 import { keep } from '../keep.ts'
 import { useFollow } from '../live.ts'
+import { onDemand } from '../part/on-demand.tsx'
 import { useOfflineSince } from '../polling.ts'
 import { exact } from '../part/time.tsx'
 import { Toasts } from '../part/toast.tsx'
-import { onLoginEnded } from '../session.ts'
+import { loginPath, onLogin } from '../session.ts'
 import css from './frame.module.css'
 import { type Panel, useKeys } from './keys.ts'
 import { Rail } from './rail.tsx'
 import { TopBar } from './top-bar.tsx'
 import { noteVisit } from './visited.ts'
 
-const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
+const Palette = onDemand(async () => (await import('./palette.tsx')).Palette)
 
-const LoginEnded = lazy(async () => ({ default: (await import('./login-ended.tsx')).LoginEnded }))
+const LoginEnded = onDemand(async () => (await import('./login-ended.tsx')).LoginEnded)
 
 const later_ms = 500
 
@@ -27,8 +28,8 @@ export function Frame() {
   useKeys(project_id, setPanel)
   useFollow(project_id)
   const offline = useOfflineSince()
-  const [ended, setEnded] = useState(false)
-  useEffect(() => onLoginEnded(() => setEnded(true)), [])
+  const [ended, setEnded] = useState<'told' | 'known'>()
+  useEffect(() => onLogin((has_ended) => setEnded((before) => (has_ended ? (before ?? 'told') : undefined))), [])
   useEffect(() => {
     setDrawer(false)
     setPanel(undefined)
@@ -54,20 +55,17 @@ export function Frame() {
       <TopBar onFind={() => setPanel('palette')} onMenu={() => setDrawer(!drawer)} />
       <main id="main" className={css['main']} tabIndex={-1}>
         <Banner since={offline} />
+        {ended === 'known' && (
+          <p className={css['banner']} role="status">
+            Your login has ended, and the page is as old as that. <a href={loginPath()}>Log in again</a>
+          </p>
+        )}
         <div className={offline === undefined ? undefined : css['old']}>
           <Outlet />
         </div>
       </main>
-      {panel !== undefined && (
-        <Suspense>
-          <Palette panel={panel} onClose={() => setPanel(undefined)} />
-        </Suspense>
-      )}
-      {ended && (
-        <Suspense>
-          <LoginEnded onClose={() => setEnded(false)} />
-        </Suspense>
-      )}
+      {panel !== undefined && <Palette panel={panel} onClose={() => setPanel(undefined)} />}
+      {ended === 'told' && <LoginEnded onClose={() => setEnded('known')} />}
       <Toasts />
       <Later />
     </div>

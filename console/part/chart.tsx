@@ -31,8 +31,8 @@ const shared = uPlot.sync('metrics')
 export function Chart(props: ChartProps) {
   const { label, times, lines, limits, marks, binary = false, format, height, className, onRange, onBack } = props
   const place = useRef<HTMLDivElement>(null)
-  const acts = useRef({ onRange, onBack, format })
-  acts.current = { onRange, onBack, format }
+  const acts = useRef({ onRange, format })
+  acts.current = { onRange, format }
   useEffect(() => {
     const element = place.current
     if (element === null) return undefined
@@ -43,18 +43,17 @@ export function Chart(props: ChartProps) {
     )
     const resizing = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }))
     resizing.observe(element)
-    element.addEventListener('dblclick', () => acts.current.onBack())
     return () => {
       resizing.disconnect()
       plot.destroy()
     }
   }, [times, lines, limits, marks, binary, height])
-  return <div ref={place} className={className} role="img" aria-label={label} />
+  return <div ref={place} className={className} role="img" aria-label={label} onDoubleClick={onBack} />
 }
 
 const powers_of_two = Array.from({ length: 45 }, (_, power) => 2 ** power)
 
-type Acts = { current: Pick<ChartProps, 'onRange' | 'onBack' | 'format'> }
+type Acts = { current: Pick<ChartProps, 'onRange' | 'format'> }
 
 type Drawn = Required<Pick<ChartProps, 'lines' | 'limits' | 'marks' | 'binary' | 'height'>>
 

@@ -1,11 +1,12 @@
 // A menu of acts behind a button. An act that is not possible is there all the same, and says why. The code of what opens comes later
 // than the page: the button itself needs none of it.
-import { cloneElement, type ComponentProps, lazy, type ReactElement, Suspense, useId, useRef, useState } from 'react'
+import { cloneElement, type ComponentProps, type ReactElement, useId, useRef, useState } from 'react'
 import type { Act } from './act.ts'
+import { onDemand } from './on-demand.tsx'
 
 type MenuProps = { trigger: ReactElement<ComponentProps<'button'>>; groups: readonly (readonly Act[])[] }
 
-const OpenMenu = lazy(async () => ({ default: (await import('./open-menu.tsx')).OpenMenu }))
+const OpenMenu = onDemand(async () => (await import('./open-menu.tsx')).OpenMenu)
 
 /** Groups of acts, with a line between them. */
 export function Menu({ trigger, groups }: MenuProps) {
@@ -28,13 +29,11 @@ export function Menu({ trigger, groups }: MenuProps) {
         },
       })}
       {opened !== undefined && (
-        <Suspense>
-          <OpenMenu
-            {...{ button, groups, id }}
-            focus={opened === 'by pointer' ? undefined : opened}
-            onClose={() => setOpened(undefined)}
-          />
-        </Suspense>
+        <OpenMenu
+          {...{ button, groups, id }}
+          focus={opened === 'by pointer' ? undefined : opened}
+          onClose={() => setOpened(undefined)}
+        />
       )}
     </>
   )

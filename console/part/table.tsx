@@ -1,6 +1,7 @@
 // A table of things. Below 600 px each row is a card, in which every value stands beside its label.
-import { lazy, type ReactNode, Suspense } from 'react'
+import type { ReactNode } from 'react'
 import { layout } from './layout.tsx'
+import { onDemand } from './on-demand.tsx'
 import css from './table.module.css'
 
 /** Of a cell that has no value; a card leaves it out. */
@@ -42,7 +43,7 @@ type Selection<Row> = {
 /** Of a longer table only the rows in sight exist: a key in its search is to cost little. */
 const whole_rows_max = 60
 
-const RowsInSight = lazy(async () => ({ default: (await import('./virtual-rows.tsx')).RowsInSight }))
+const RowsInSight = onDemand(async () => (await import('./virtual-rows.tsx')).RowsInSight)
 
 export function Table<Row>({ label, columns, rows, keyOf, sort, selection }: TableProps<Row>) {
   const all = new Set(rows.map(keyOf))
@@ -87,9 +88,7 @@ export function Table<Row>({ label, columns, rows, keyOf, sort, selection }: Tab
         </thead>
         <tbody>
           {rows.length > whole_rows_max ? (
-            <Suspense>
-              <RowsInSight count={rows.length} cellsOf={(index) => shown[index] && cellsOf(shown[index])} />
-            </Suspense>
+            <RowsInSight count={rows.length} cellsOf={(index) => shown[index] && cellsOf(shown[index])} />
           ) : (
             shown.map((row) => <tr key={keyOf(row)}>{cellsOf(row)}</tr>)
           )}

@@ -1,16 +1,17 @@
 // Every act on a service, once: header, menu, table and palette show the same list, with the same reasons.
-import { useNavigate } from '@tanstack/react-router'
-import { lazy, type ReactElement, Suspense, useState } from 'react'
+import { useNavigate, useRouter } from '@tanstack/react-router'
+import { type ReactElement, useState } from 'react'
 import type { Service } from '#contract/service.ts'
 import { useMay } from '../may.ts'
 import { iconTrigger } from '../part/button.tsx'
 import { Confirm } from '../part/confirm.tsx'
 import type { Act } from '../part/act.ts'
 import { Menu } from '../part/menu.tsx'
+import { onDemand } from '../part/on-demand.tsx'
 import { toast } from '../part/toast.tsx'
 import { paths } from '../paths.ts'
 import { useAct } from '../query.ts'
-import { confirmationOf } from './confirmation.ts'
+import { confirmationOf, failureOf } from './confirmation.ts'
 import { beginRename } from './rename.tsx'
 
 type Simple = 'startService' | 'stopService' | 'deleteService'
@@ -30,15 +31,16 @@ export type ServiceActs = {
 export function useServiceActs(service: Service): ServiceActs {
   const [opened, setOpened] = useState<Opened>()
   const may = useMay(service.project_id, service.status)
-  const simple = useSimpleActs(service, () => setOpened(undefined))
+  const simple = useSimpleActs(service, setOpened)
   const navigate = useNavigate()
   const ask = (name: Exclude<Opened, undefined>, label: string, danger = false): Act => ({
     label,
     danger,
     reason: may(name) ?? (name === 'deleteService' && service.protected ? is_protected : undefined),
     run: () => {
-      const is_simple = name === 'startService' || name === 'stopService' || name === 'deleteService'
-      if (is_simple && confirmationOf(name, service) === undefined) simple.run(name)
+      if (!isSimple(name)) return setOpened(name)
+      simple.acts[name].reset()
+      if (confirmationOf(name, service) === undefined) simple.run(name)
       else setOpened(name)
     },
   })
@@ -64,11 +66,7 @@ export function useServiceActs(service: Service): ServiceActs {
       ],
       [ask('deleteService', 'Delete', true)],
     ],
-    dialog: (
-      <Suspense>
-        <ServiceDialog {...{ opened, service, simple }} onOpen={setOpened} />
-      </Suspense>
-    ),
+    dialog: <ServiceDialog {...{ opened, service, simple }} onOpen={setOpened} />,
   }
 }
 
@@ -83,39 +81,44 @@ export function ServiceMenu({ service }: { service: Service }) {
   )
 }
 
-type SimpleActs = { run: (name: Simple) => void; pending: boolean; error: Error | null }
+const isSimple = (name: Opened): name is Simple =>
+  name === 'startService' || name === 'stopService' || name === 'deleteService'
 
-function useSimpleActs(service: Service, onDone: () => void): SimpleActs {
+type SimpleActs = {
+  acts: Readonly<Record<Simple, { isPending: boolean; error: Error | null; reset: () => void }>>
+  run: (name: Simple) => void
+}
+
+function useSimpleActs(service: Service, onOpen: (name: Opened) => void): SimpleActs {
   const acts = {
     startService: useAct('startService'),
     stopService: useAct('stopService'),
     deleteService: useAct('deleteService'),
   }
-  const navigate = useNavigate()
+  const router = useRouter()
   const { project_id, service_id } = service
   const said = { startService: 'is starting', stopService: 'is stopping', deleteService: 'is being deleted' }
-  const all = Object.values(acts)
+  const onSuccess = (name: Simple) => {
+    onOpen(undefined)
+    toast(`${service.name} ${said[name]}`)
+    const is_here = `${router.state.location.pathname}/`.startsWith(`${paths.service(project_id, service_id)}/`)
+    if (name === 'deleteService' && is_here) void router.navigate({ to: paths.services(project_id) })
+  }
   return {
-    pending: all.some(({ isPending }) => isPending),
-    error: all.find(({ error }) => error !== null)?.error ?? null,
-    run: (name) =>
-      acts[name].mutate(
-        { project_id, service_id },
-        {
-          onSuccess: () => {
-            onDone()
-            toast(`${service.name} ${said[name]}`)
-            if (name === 'deleteService') void navigate({ to: paths.services(project_id) })
-          },
-        },
-      ),
+    acts,
+    run: (name) => {
+      if (acts[name].isPending) return
+      // An act that was not asked for before has no other place for what went wrong.
+      const after = { onSuccess: () => onSuccess(name), onError: () => onOpen(name) }
+      acts[name].mutate({ project_id, service_id }, after)
+    },
   }
 }
 
 // Their code comes when they are opened.
-const ForkDialog = lazy(async () => ({ default: (await import('../forks/fork-dialog.tsx')).ForkDialog }))
-const PasswordDialog = lazy(async () => ({ default: (await import('./password-dialog.tsx')).PasswordDialog }))
-const ResizeDialog = lazy(async () => ({ default: (await import('./resize-dialog.tsx')).ResizeDialog }))
+const ForkDialog = onDemand(async () => (await import('../forks/fork-dialog.tsx')).ForkDialog)
+const PasswordDialog = onDemand(async () => (await import('./password-dialog.tsx')).PasswordDialog)
+const ResizeDialog = onDemand(async () => (await import('./resize-dialog.tsx')).ResizeDialog)
 
 type DialogProps = { opened: Opened; service: Service; simple: SimpleActs; onOpen: (opened: Opened) => void }
 
@@ -125,9 +128,8 @@ function ServiceDialog({ opened, service, simple, onOpen }: DialogProps) {
   if (opened === 'resizeService') return <ResizeDialog service={service} onClose={onClose} />
   if (opened === 'updatePassword') return <PasswordDialog service={service} onClose={onClose} />
   if (opened === 'forkService') return <ForkDialog service={service} onClose={onClose} />
-  const confirmation = confirmationOf(opened, service)
-  if (confirmation === undefined) return null
-  const { pending, error } = simple
+  const { isPending: pending, error } = simple.acts[opened]
+  const confirmation = confirmationOf(opened, service) ?? failureOf(opened, service)
   const instead = { label: 'Fork it first', run: () => onOpen('forkService') }
   const asked = { ...confirmation, ...(opened === 'deleteService' && { instead }) }
   return <Confirm {...{ pending, error, onClose }} confirmation={asked} onConfirm={() => simple.run(opened)} />

@@ -31,6 +31,12 @@ export function confirmationOf(name: Confirmed, service: Service): Confirmation 
   return { title: `${title} ${service.name}?`, button, danger: false, lines: [line] }
 }
 
+/** What an act that needs no question asks after it went wrong. */
+export function failureOf(name: 'startService' | 'stopService' | 'deleteService', service: Service): Confirmation {
+  const said = { startService: 'started', stopService: 'stopped', deleteService: 'deleted' }[name]
+  return { title: `${service.name} was not ${said}`, button: 'Try again', danger: false, lines: [] }
+}
+
 function removalLines(service: Service): string[] {
   const { metrics, vpc_endpoint, read_replica_sets } = service
   const sets = read_replica_sets.length

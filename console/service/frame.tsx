@@ -1,8 +1,10 @@
 // The head of a service and its tabs: what it is called, whether it is well, and what can be done with it.
 import { useSuspenseQuery } from '@tanstack/react-query'
 import { Link, Outlet, useParams, useRouterState } from '@tanstack/react-router'
+import { Fault } from '#contract/fault.ts'
 import type { Service } from '#contract/service.ts'
 import { useOffered } from '../actions.ts'
+import { Failure } from '../frame/failure.tsx'
 import { useMay } from '../may.ts'
 import { Button, ButtonLink, iconTrigger } from '../part/button.tsx'
 import { CopyText } from '../part/copy.tsx'
@@ -19,14 +21,21 @@ import css from './frame.module.css'
 import { PasswordPanel } from './password-panel.tsx'
 import { beginRename, useRename } from './rename.tsx'
 
-/** Of the service in the address. */
-export function useService(): Service {
+function useServiceQuery() {
   const { project_id = '', service_id = '' } = useParams({ strict: false })
-  return useSuspenseQuery(q('getService', { project_id, service_id })).data
+  return useSuspenseQuery(q('getService', { project_id, service_id }))
 }
 
+/** Of the service in the address. */
+export const useService = (): Service => useServiceQuery().data
+
+/** A service that was removed meanwhile has no last known status to show. */
 export function ServiceFrame() {
-  const service = useService()
+  const { data, error } = useServiceQuery()
+  return error instanceof Fault && error.code === 'NOT_FOUND' ? <Failure error={error} /> : <Whole service={data} />
+}
+
+function Whole({ service }: { service: Service }) {
   const { project_id, service_id } = service
   const { groups, fork, start, stop, dialog } = useServiceActs(service)
   useOffered(groups.flat())

@@ -8,6 +8,7 @@ import { firstPageTests } from './first-page.ts'
 import { liveTests } from './live-changes.ts'
 import { longListTests } from './long-list.ts'
 import { menuTests } from './menus.ts'
+import { openPageTests } from './open-page.ts'
 import { type Proxy, startProxy } from './proxy.ts'
 import { programTests } from './registered-program.ts'
 import { shownAtOnceTests } from './shown-at-once.ts'
@@ -39,6 +40,11 @@ describe('menus and tips', () => menuTests(() => browser))
 describe('other programs', () => programTests(() => browser))
 describe('what is shown at once', () =>
   shownAtOnceTests(
+    () => browser,
+    () => proxy,
+  ))
+describe('a page that stays open', () =>
+  openPageTests(
     () => browser,
     () => proxy,
   ))

@@ -54,6 +54,33 @@ export function firstPageTests(started: () => TestBrowser, between: () => Proxy)
     await context.close()
   })
 
+  test.skipIf(no_browser)(`what opens over it says when its code does not come${no_browser}`, async () => {
+    const [browser, proxy] = [started(), between()]
+    const { page, context, open, wrong } = await browser.newUser('viewer')
+    const note = page.getByRole('alertdialog', { name: 'Not loaded' })
+    const account = page.getByRole('button', { name: 'Account', exact: true })
+    proxy.lacks = /\/assets\/(later|open-menu|palette)-/
+    try {
+      await open(browser.howdah.services)
+      await page.keyboard.press('Control+k')
+      await note.waitFor()
+      await page.keyboard.press('Escape')
+      await note.waitFor({ state: 'detached' })
+      await account.press('Enter')
+      await note.waitFor()
+    } finally {
+      proxy.lacks = undefined
+    }
+    await note.getByRole('button', { name: 'Try again' }).click()
+    await page.getByRole('menuitem').first().waitFor()
+    await note.waitFor({ state: 'detached' })
+    expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Services')
+    await page.keyboard.press('Escape')
+    await until(async () => await account.evaluate((button) => button === document.activeElement))
+    expect(wrong).toEqual([])
+    await context.close()
+  })
+
   test.skipIf(no_browser)(`what it asks first is given up in the end${no_browser}`, async () => {
     const [browser, proxy] = [started(), between()]
     const { howdah, url } = browser

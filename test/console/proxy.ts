@@ -18,6 +18,8 @@ export type Proxy = {
   version: string | undefined
   /** Requests whose method and path fit reach the server after that. */
   waits: { what: RegExp; until: Promise<void> } | undefined
+  /** Whose path fits reaches the server, and the answer is lost. */
+  loses: RegExp | undefined
   /** Whose path fits has no answer but 404, as a file of an older build. */
   lacks: RegExp | undefined
   cut(): void
@@ -41,6 +43,7 @@ export async function startProxy(): Promise<Proxy> {
     compressed: 0,
     version: undefined,
     waits: undefined,
+    loses: undefined,
     lacks: undefined,
     cut: () => {
       for (const socket of sockets) socket.destroy()
@@ -62,6 +65,11 @@ function forward(proxy: Proxy, from: IncomingMessage, back: ServerResponse): voi
     return
   }
   const on = request(proxy.to + url, { method, headers }, (answer) => {
+    if (proxy.loses?.test(url) === true) {
+      answer.resume()
+      answer.once('end', () => back.destroy())
+      return
+    }
     const is_stream = answer.headers['content-type']?.startsWith('text/event-stream') === true
     if (is_stream && proxy.compresses !== undefined) {
       proxy.compressed += 1
