@@ -93,7 +93,9 @@ function CreatePeering({ project_id, vpc, onClose }: PeeringsProps & { onClose: 
   const { data: vpcs = [] } = useQuery({ ...q('listVpcs', { project_id: account }), enabled: is_known })
   const { mutate, isPending, error } = useAct('createPeering')
   const others = vpcs.filter(({ id }) => id !== vpc.id)
-  const peer_vpc_id = typed === '' && is_known ? (others[0]?.id ?? '') : typed
+  // A VPC that was chosen in one project is none of another project's.
+  const chosen = others.find(({ id }) => id === typed) ?? others[0]
+  const peer_vpc_id = is_known && chosen !== undefined ? chosen.id : typed
   const body = { peer_account_id: account, peer_region_code: vpc.region_code, peer_vpc_id }
   return (
     <FormDialog

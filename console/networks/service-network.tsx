@@ -52,7 +52,7 @@ function Attach({ service }: { service: Service }) {
   const [chosen, setChosen] = useState<string>()
   const attach = useAct('attachToVpc')
   const may = useMay(project_id, service.status)
-  const vpc_id = chosen ?? vpcs[0]?.id ?? ''
+  const vpc_id = (vpcs.find(({ id }) => id === chosen) ?? vpcs[0])?.id ?? ''
   if (vpcs.length === 0) {
     return (
       <Card title="Move it into a VPC">

@@ -29,8 +29,9 @@ export function Replicas() {
 
 function Availability({ service }: { service: Service }) {
   const { project_id, service_id, ha_replicas } = service
-  const [replicas, setReplicas] = useState(ha_replicas.replica_count)
-  const [sync, setSync] = useState(ha_replicas.sync_replica_count)
+  const [chosen, setChosen] = useState<{ replicas: number; sync: number }>()
+  // Until a number is chosen here, those of the service are shown, also when another member changes them.
+  const { replicas, sync } = chosen ?? { replicas: ha_replicas.replica_count, sync: ha_replicas.sync_replica_count }
   const setHA = useAct('setHA')
   const may = useMay(project_id, service.status)
   const is_same = replicas === ha_replicas.replica_count && sync === ha_replicas.sync_replica_count
@@ -46,10 +47,7 @@ function Availability({ service }: { service: Service }) {
         name="replicas"
         value={String(replicas)}
         options={options(replica_count_max)}
-        onChange={(value) => {
-          setReplicas(Number(value))
-          setSync(Math.min(sync, Number(value)))
-        }}
+        onChange={(value) => setChosen({ replicas: Number(value), sync: Math.min(sync, Number(value)) })}
       />
       {replicas > 0 && (
         <Segments
@@ -57,7 +55,7 @@ function Availability({ service }: { service: Service }) {
           name="sync"
           value={String(sync)}
           options={options(replicas)}
-          onChange={(value) => setSync(Number(value))}
+          onChange={(value) => setChosen({ replicas, sync: Number(value) })}
         />
       )}
       <p className={layout['muted']}>{replicasInWords(replicas, sync)}</p>
@@ -75,6 +73,7 @@ function Availability({ service }: { service: Service }) {
               {
                 onSuccess: () => {
                   onSuccess()
+                  setChosen(undefined)
                   toast('The replicas are being changed')
                 },
               },

@@ -17,8 +17,8 @@ import { type Ending, EndingField, endings } from './ending.tsx'
 export function SnapshotSetting({ service }: { service: Service }) {
   const { project_id, service_id, snapshot_policy } = service
   const { data } = useQuery(q('getCapabilities', {}))
-  const [every, setEvery] = useState(snapshot_policy?.every ?? '')
-  const [keep, setKeep] = useState(snapshot_policy?.keep ?? '')
+  const [typed, setTyped] = useState<{ every: string; keep: string }>()
+  const { every, keep } = typed ?? { every: snapshot_policy?.every ?? '', keep: snapshot_policy?.keep ?? '' }
   const { mutate, isPending, error } = useAct('setSnapshotPolicy')
   const may = useMay(project_id, service.status)
   const usual = data?.retention.snapshots
@@ -26,6 +26,10 @@ export function SnapshotSetting({ service }: { service: Service }) {
   const problem = [every, keep].some(isWrong) ? 'a duration is a number with s, m, h, d or w, such as 6h' : undefined
   const half = (every === '') === (keep === '') ? undefined : 'both, or neither'
   const body = every === '' ? {} : { every, keep }
+  const onSuccess = () => {
+    setTyped(undefined)
+    toast('The schedule of snapshots is changed')
+  }
   return (
     <Card
       title="Snapshots"
@@ -33,9 +37,7 @@ export function SnapshotSetting({ service }: { service: Service }) {
         <Button
           reason={may('setSnapshotPolicy') ?? problem ?? half}
           pending={isPending}
-          onPress={() =>
-            mutate({ project_id, service_id, body }, { onSuccess: () => toast('The schedule of snapshots is changed') })
-          }
+          onPress={() => mutate({ project_id, service_id, body }, { onSuccess })}
         >
           Apply
         </Button>
@@ -45,14 +47,14 @@ export function SnapshotSetting({ service }: { service: Service }) {
         <TextField
           label="Every"
           value={every}
-          onChange={setEvery}
+          onChange={(next) => setTyped({ every: next, keep })}
           placeholder="6h"
           problem={problemAt(error, '/every')}
         />
         <TextField
           label="Kept for"
           value={keep}
-          onChange={setKeep}
+          onChange={(next) => setTyped({ every, keep: next })}
           placeholder="7d"
           problem={problemAt(error, '/keep')}
         />

@@ -1,5 +1,4 @@
-// One statement at a time in a service, without its password: in a transaction that only reads, unless the user switches to writing. What
-// was run before stays in this tab's memory.
+// One statement at a time in a service, without its password: in a transaction that only reads, unless the user switches to writing.
 import { useState } from 'react'
 import { useQuery } from '@tanstack/react-query'
 import type { query_modes } from '#contract/query.ts'
@@ -14,6 +13,7 @@ import { q, useAct } from '../query.ts'
 import { useService } from '../service/frame.tsx'
 import { Result } from './result.tsx'
 import css from './sql.module.css'
+import { keepWritten, type Written, writtenFor } from './written.ts'
 
 type Mode = (typeof query_modes)[number]
 type Asked = { text: string; explained: boolean }
@@ -29,14 +29,14 @@ const earlier_max = 20
 export function Sql() {
   const service = useService()
   const { project_id, service_id } = service
-  const [text, setText] = useState(first_statement)
-  const [earlier, setEarlier] = useState<readonly string[]>([])
+  const [{ text, earlier }, write] = useWritten(service_id)
+  const setText = (next: string) => write({ text: next, earlier })
   const { mode, change, asking } = useMode(service)
   const { mutate, isPending, error, data } = useAct('runQuery')
   const reason = useReason(service) ?? (text.trim() === '' ? 'there is no statement' : undefined)
   const run = ({ text, explained }: Asked) => {
     const query = explained ? `explain ${text}` : text
-    setEarlier((before) => [text, ...before.filter((one) => one !== text)].slice(0, earlier_max))
+    write({ text, earlier: [text, ...earlier.filter((one) => one !== text)].slice(0, earlier_max) })
     mutate({ project_id, service_id, body: { query, mode: explained ? 'read' : mode } })
   }
   return (
@@ -76,6 +76,17 @@ export function Sql() {
       {asking}
     </div>
   )
+}
+
+function useWritten(service_id: string): [Written, (now: Written) => void] {
+  const [written, setWritten] = useState(() => writtenFor(service_id) ?? { text: first_statement, earlier: [] })
+  return [
+    written,
+    (now) => {
+      setWritten(now)
+      keepWritten(service_id, now)
+    },
+  ]
 }
 
 /** Why no statement can be run here. */
