@@ -67,10 +67,13 @@ async function notedFetch(input: RequestInfo | URL, init?: RequestInit): Promise
     noteVersion(response.headers.get(version_header))
     return response
   } catch (error) {
-    noteAnswer(false)
+    // What the page itself gave up says nothing of the server.
+    if (!isGivenUp(error)) noteAnswer(false)
     throw error
   }
 }
+
+const isGivenUp = (error: unknown) => error instanceof DOMException && error.name === 'AbortError'
 
 /** What may work in a moment: the server is away, busy, or wants fewer requests. */
 function isPassing(error: Error): boolean {

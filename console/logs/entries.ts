@@ -18,8 +18,9 @@ export function useEntries(place: Place, view: Search, live: boolean) {
   const [at_top, setAtTop] = useState(true)
   const pages = useInfiniteQuery({
     queryKey: ['getServiceLogs', place.service_id, { ...view, live: '', entry: '' }],
-    queryFn: ({ pageParam }) =>
-      readLogs(place, view, { ...queryOf(view), ...(pageParam !== '' && { cursor: pageParam }) }),
+    // With every letter of a text there is another question, and nothing waits for the answer to the one before.
+    queryFn: ({ pageParam, signal }) =>
+      readLogs(place, view, { ...queryOf(view), ...(pageParam !== '' && { cursor: pageParam }) }, signal),
     initialPageParam: '',
     getNextPageParam: (last, all) => (all.length * log_page_entries_max >= entries_max ? undefined : last.last_cursor),
     refetchOnWindowFocus: false,
@@ -37,10 +38,14 @@ export function useEntries(place: Place, view: Search, live: boolean) {
 }
 
 /** Of the service, or of the set that the address names. */
-export function readLogs(place: Place, { set = '' }: Search, query: ReturnType<typeof queryOf> & { cursor?: string }) {
-  return set === ''
-    ? read.getServiceLogs({ ...place, query })
-    : read.getReplicaSetLogs({ ...place, replica_set_id: set, query })
+export function readLogs(
+  place: Place,
+  { set = '' }: Search,
+  query: ReturnType<typeof queryOf> & { cursor?: string },
+  signal?: AbortSignal,
+) {
+  const asked = { ...place, query, ...(signal && { signal }) }
+  return set === '' ? read.getServiceLogs(asked) : read.getReplicaSetLogs({ ...asked, replica_set_id: set })
 }
 
 type TailParts = { place: Place; view: Search; from: string | undefined; enabled: boolean; at_top: boolean }

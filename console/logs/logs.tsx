@@ -119,7 +119,10 @@ function useHistogram(view: Search, live: boolean): LogHistogram | undefined {
   const { project_id, service_id, created } = useService()
   const { data } = useQuery({
     queryKey: ['getLogHistogram', service_id, { ...view, severity: '', live: '', entry: '' }],
-    queryFn: () => read.getLogHistogram({ project_id, service_id, query: histogramQueryOf(view, Date.parse(created)) }),
+    queryFn: ({ signal }) => {
+      const query = histogramQueryOf(view, Date.parse(created))
+      return read.getLogHistogram({ project_id, service_id, query, signal })
+    },
     refetchInterval: live ? count_ms : false,
     placeholderData: keepPreviousData,
   })
