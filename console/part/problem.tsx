@@ -1,7 +1,7 @@
 // What went wrong, where it went wrong, until it is mended: the server's message, every invalid member, the code, the id of the
 // request, and a way to try again.
 import { Link, useParams } from '@tanstack/react-router'
-import { type ReactNode, useEffect, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { Fault } from '#contract/fault.ts'
 import { paths } from '../paths.ts'
 import { Button } from './button.tsx'
@@ -63,15 +63,18 @@ function Linked({ text }: { text: string }): ReactNode {
 /** By hand, and by itself when the server has said when. */
 function Retry({ seconds, onRetry }: { seconds: number | undefined; onRetry: () => void }) {
   const [left, setLeft] = useState(seconds)
+  // A page that is drawn again has another function, and would begin the second anew.
+  const retry = useRef(onRetry)
+  retry.current = onRetry
   useEffect(() => {
     if (left === undefined) return undefined
     if (left <= 0) {
       setLeft(undefined)
-      return onRetry()
+      return retry.current()
     }
     const timer = setTimeout(() => setLeft(left - 1), 1000)
     return () => clearTimeout(timer)
-  }, [left, onRetry])
+  }, [left])
   return (
     <Button small onPress={onRetry}>
       {left === undefined ? 'Try again' : `Try again, by itself in ${left} s`}

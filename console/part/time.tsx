@@ -15,6 +15,8 @@ export function useNow(): number {
 }
 
 function subscribe(listener: () => void): () => void {
+  // The clock stood still while nothing showed it.
+  if (ticks.size === 0) now = Date.now()
   ticks.add(listener)
   timer ??= setInterval(() => {
     now = Date.now()
