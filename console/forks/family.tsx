@@ -165,7 +165,7 @@ function Drawing({ project_id, service_id, family: { placed, rows, depth }, stat
 type BoxProps = { kin: Kin; to: string; status: Service['status'] | undefined; is_here: boolean }
 
 function Box({ kin, to, status, is_here }: BoxProps) {
-  const origin = originOf(kin) || 'made anew'
+  const origin = originOf(kin) || 'not a fork'
   return (
     <Link to={to} data-id={kin.service_id} aria-current={is_here || undefined}>
       <rect className={`${css['shape']} ${is_here ? css['mine'] : ''}`} width={box.width} height={box.height} rx="8" />

@@ -11,7 +11,7 @@ import { CopyButton } from '../part/copy.tsx'
 import { Segments } from '../part/field.tsx'
 import { Card, layout, Skeleton } from '../part/layout.tsx'
 import { Problem } from '../part/problem.tsx'
-import { type Range, ranges } from '../part/range.ts'
+import { type Range, ranges, usualRange } from '../part/range.ts'
 import { exact } from '../part/time.tsx'
 import { q, read } from '../query.ts'
 import { useView } from '../search.ts'
@@ -42,9 +42,7 @@ export function Metrics() {
   const { project_id, service_id } = service
   const available = useQuery(q('listMetricSeries', { project_id, service_id }))
   const [view, setView] = useView()
-  // A young service has little to show.
-  const is_young = Date.now() - Date.parse(service.created) < ranges[1].ms / 2
-  const range = ranges.find(({ value }) => value === view['range']) ?? ranges[is_young ? 0 : 1]
+  const range = ranges.find(({ value }) => value === view['range']) ?? usualRange(service.created)
   const fn = shown_functions.find((one) => one === view['fn']) ?? 'AVG'
   const zoomed = view['from'] !== undefined && view['to'] !== undefined
   const window: Window = {

@@ -9,3 +9,9 @@ export const ranges = [
   { value: '30d', label: '30 d', ms: 2_592_000_000 },
 ] as const
 export type Range = (typeof ranges)[number]['value']
+
+/** A young service has little to show, and minutes that are whole after a minute only. */
+export function usualRange(created: string): (typeof ranges)[0 | 1] {
+  const is_young = Date.now() - Date.parse(created) < ranges[1].ms / 2
+  return ranges[is_young ? 0 : 1]
+}

@@ -64,7 +64,7 @@ export function NodeTable({ nodes, wanted, label }: { nodes: readonly ServiceNod
           { label: 'Node', nowrap: true, cell: ({ node }) => `node ${node}` },
           { label: 'Role', cell: ({ role }) => role_words[role] },
           { label: 'State', cell: ({ state, role }) => (role === 'primary' ? 'writes' : (state ?? nothing)) },
-          { label: 'How far', cell: behind },
+          { label: 'Lag', cell: behind },
         ]}
       />
       {missing > 0 && (

@@ -1,4 +1,4 @@
-// What a service uses, over the last hour: four small lines with the newest value beside each.
+// What a service uses, over the last hour or, of a young one, quarter of an hour: four small lines with the newest value beside each.
 import { useQuery } from '@tanstack/react-query'
 import type { MetricName } from '#contract/metric.ts'
 import { metric_series } from '#contract/metric.ts'
@@ -6,6 +6,7 @@ import type { Service } from '#contract/service.ts'
 import { measured } from '../part/amount.ts'
 import { ButtonLink } from '../part/button.tsx'
 import { Card } from '../part/layout.tsx'
+import { usualRange } from '../part/range.ts'
 import { paths } from '../paths.ts'
 import { read } from '../query.ts'
 import css from './overview.module.css'
@@ -16,13 +17,13 @@ const shown = [
   ['disk_usage_bytes', 'Storage'],
   ['connections', 'Connections'],
 ] as const satisfies readonly (readonly [MetricName, string])[]
-const hour_ms = 3_600_000
 const refresh_ms = 10_000
 
-export function Sparks({ service: { project_id, service_id } }: { service: Service }) {
+export function Sparks({ service: { project_id, service_id, created } }: { service: Service }) {
+  const { label: length, ms } = usualRange(created)
   return (
     <Card
-      title="Last hour"
+      title={`Last ${length}`}
       actions={
         <ButtonLink small to={paths.service(project_id, service_id, 'metrics')}>
           All metrics
@@ -31,27 +32,33 @@ export function Sparks({ service: { project_id, service_id } }: { service: Servi
     >
       <div className={css['sparks']}>
         {shown.map(([name, label]) => (
-          <Spark key={name} {...{ project_id, service_id, name, label }} />
+          <Spark key={name} {...{ project_id, service_id, name, label, ms }} />
         ))}
       </div>
     </Card>
   )
 }
 
-type SparkProps = { project_id: string; service_id: string; name: MetricName; label: string }
+type SparkProps = {
+  project_id: string
+  service_id: string
+  name: MetricName
+  label: string
+  /** Of the range. */ ms: number
+}
 
-function Spark({ project_id, service_id, name, label }: SparkProps) {
+function Spark({ project_id, service_id, name, label, ms }: SparkProps) {
   const { data } = useQuery({
-    queryKey: ['getMetricSeries', service_id, name, 'spark'],
+    queryKey: ['getMetricSeries', service_id, name, 'spark', ms],
     queryFn: () => {
       const to = Date.now()
-      const body = { name, from: new Date(to - hour_ms).toISOString(), to: new Date(to).toISOString() }
+      const body = { name, from: new Date(to - ms).toISOString(), to: new Date(to).toISOString() }
       return read.getMetricSeries({ project_id, service_id, body })
     },
     refetchInterval: refresh_ms,
   })
   const measurements = data?.find(({ labels }) => labels.role === 'primary')?.data.map(({ value }) => value) ?? []
-  // A service that is younger than an hour has a line from end to end as well.
+  // A service that is younger than the range has a line from end to end as well.
   const isValue = (value: number | null) => value !== null
   const [first, end] = [measurements.findIndex(isValue), measurements.findLastIndex(isValue) + 1]
   const values = measurements.slice(Math.max(0, first), end)

@@ -2,7 +2,7 @@
 import { Link } from '@tanstack/react-router'
 import { useRef } from 'react'
 import type { Service } from '#contract/service.ts'
-import { bytes, count } from '../part/amount.ts'
+import { bytes, cores, count } from '../part/amount.ts'
 import { Meter } from '../part/layout.tsx'
 import { Env, Status, Tag } from '../part/status.tsx'
 import { type Column, nothing, type Sort, Table } from '../part/table.tsx'
@@ -32,7 +32,10 @@ const columns: readonly Column<Branch>[] = [
     label: 'CPU',
     order: ({ service: { metrics } }) => metrics?.milli_cpu ?? 0,
     cell: ({ service }) =>
-      meterOf('CPU', service, ({ milli_cpu }, spec) => [String(milli_cpu / 1000), share(milli_cpu, spec.cpu_millis)]),
+      meterOf('CPU', service, ({ milli_cpu }, spec) => [
+        cores(Math.round(milli_cpu)),
+        share(milli_cpu, spec.cpu_millis),
+      ]),
   },
   {
     label: 'Memory',
