@@ -58,6 +58,6 @@ function targetOf(keys: string, project_id: string): string | undefined {
 function isTyping(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement &&
-    target.closest('input, select, textarea, [role=dialog], [contenteditable]') !== null
+    target.closest('input, select, textarea, [role=dialog], [role=alertdialog], [contenteditable]') !== null
   )
 }

@@ -1,6 +1,7 @@
 // The networks as a drawing: each VPC a box with its services, peerings as lines between boxes. Every box is a link; the list beneath
 // says the same in words.
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useSyncExternalStore } from 'react'
 import type { Service } from '#contract/service.ts'
 import type { Peering } from '#contract/peering.ts'
@@ -70,9 +71,9 @@ function Plan({ project_id, boxes, wires }: { project_id: string; boxes: readonl
           box.foreign ? (
             <BoxShape key={box.id} box={box} />
           ) : (
-            <a key={box.id} href={paths.vpc(project_id, box.id)}>
+            <Link key={box.id} to={paths.vpc(project_id, box.id)}>
               <BoxShape box={box} />
-            </a>
+            </Link>
           ),
         )}
       </svg>
