@@ -19,10 +19,8 @@ import { unprivileged } from './privileges.ts'
 
 /** A run inside another one takes that of the other. */
 const seed = process.env['TEST_SEED_FOLDER'] ?? join(tmpdir(), 'seed')
-/** Nothing of it says whose it is. */
+/** Nothing of it says whose it is. The programs are there only where PostgreSQL cannot be run in its own place. */
 const of_provider = ['templates', 'extensions', 'postgres']
-/** There only where PostgreSQL cannot be run in its own place. */
-const programs = 'postgres'
 
 let ensured: Promise<void> | undefined
 
@@ -50,7 +48,7 @@ export async function seedDataDir(data_dir: string): Promise<void> {
  */
 export async function newDataDirOfUser(): Promise<string> {
   const data_dir = newDataDir()
-  await seedProvider(join(data_dir, 'local'), { own_programs: true })
+  await seedProvider(join(data_dir, 'local'), { own: true })
   await promisify(execFile)('chown', ['--recursive', `${unprivileged}:${unprivileged}`, data_dir])
   return data_dir
 }
@@ -62,26 +60,34 @@ export async function seedStore(directory: string): Promise<void> {
   await copy(['store/data'], directory)
 }
 
-/** The directory of a local provider. All run the same programs, which a process need not ask for their version again. */
-export async function seedProvider(directory: string, { own_programs = false } = {}): Promise<void> {
+/** The directory of a local provider. own: no other has the files of it. */
+export async function seedProvider(directory: string, { own = false } = {}): Promise<void> {
   await (ensured ??= ensureSeed())
   await mkdir(directory, { recursive: true, mode: 0o711 })
-  if (!own_programs) await seedPrograms(directory)
-  const names = (await readdir(join(seed, 'local'))).filter((name) => own_programs || name !== programs)
-  await copy(
-    names.map((name) => `local/${name}`),
-    directory,
-    // Nothing writes to them: a service is a copy.
-    statSync(seed).dev === statSync(directory).dev ? ['--link'] : [],
-  )
+  const names = await readdir(join(seed, 'local'))
+  const is_near = statSync(seed).dev === statSync(directory).dev
+  // Nothing writes to them: a service is a copy.
+  if (is_near && !own) for (const name of names) await linkTo(name, directory)
+  else
+    await copy(
+      names.map((name) => `local/${name}`),
+      directory,
+      is_near ? ['--link'] : [],
+    )
 }
 
 /** Of the directory of a local provider, the programs alone. */
 export async function seedPrograms(directory: string): Promise<void> {
   await (ensured ??= ensureSeed())
   await mkdir(directory, { recursive: true, mode: 0o711 })
-  const shared = join(seed, 'local', programs)
-  if (await isThere(shared)) await symlink(shared, join(directory, programs))
+  if (await isThere(join(seed, 'local/postgres'))) await linkTo('postgres', directory)
+}
+
+/** A folder of its own with links to what is in that of the seed: a process that knows a program by its path need not ask for its version again. */
+async function linkTo(name: string, directory: string): Promise<void> {
+  const [from, to] = [join(seed, 'local', name), join(directory, name)]
+  await mkdir(to, { mode: 0o711 })
+  for (const entry of await readdir(from)) await symlink(join(from, entry), join(to, entry))
 }
 
 /** For a run inside this one. */
@@ -104,7 +110,7 @@ async function ensureSeed(): Promise<void> {
   try {
     await build(data_dir)
     mkdirSync(join(aside, 'local'))
-    // Users of services pass through to the programs.
+    // Users of services pass through to the programs and the control files.
     for (const folder of [aside, join(aside, 'local')]) chmodSync(folder, 0o711)
     mkdirSync(join(aside, 'store'))
     await rename(join(data_dir, 'store/data'), join(aside, 'store/data'))
