@@ -1,7 +1,7 @@
 // A postmaster of this host, as its own pid file and /proc tell of it. Nothing is remembered: what runs is read each time and compared
 // with what it should be. Readiness is read from the pid file too; a login would fill the log with refusals.
-import { setTimeout as pause } from 'node:timers/promises'
 import { commandOf, signalIfThere, uidOf } from './daemon.ts'
+import { untilNextPoll } from './poll.ts'
 import { statIfThere } from './read.ts'
 import type { Owner } from './user-map.ts'
 
@@ -12,7 +12,6 @@ export type Cluster = { data: string; owner: Owner | undefined }
 export type Running = { pid: number; ready: boolean; stopping: boolean; words: readonly string[] }
 
 export const pid_file = 'postmaster.pid'
-const poll_ms = 3
 
 export async function findRunning(cluster: Cluster, pid_text: string): Promise<Running | undefined> {
   const lines = pid_text.split('\n')
@@ -36,7 +35,7 @@ export async function signalPostmaster(cluster: Cluster, pid: number, signal: No
 
 /** False when it has not ended in time. */
 export async function endsWithin(cluster: Cluster, pid: number, wait_ms: number): Promise<boolean> {
-  for (const deadline = performance.now() + wait_ms; performance.now() < deadline; await pause(poll_ms)) {
+  for (const began = performance.now(); performance.now() - began < wait_ms; await untilNextPoll(began)) {
     if (!(await isPostmaster(cluster, pid))) return true
   }
   return false

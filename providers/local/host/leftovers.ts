@@ -12,6 +12,7 @@ import { execFile } from 'node:child_process'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { signalIfThere } from '../../host/daemon.ts'
+import { untilNextPoll } from '../../host/poll.ts'
 import type { Effect } from './effect.ts'
 import { groupsOf, killMembers, membersOf, removeInner } from './group-members.ts'
 import {
@@ -134,8 +135,8 @@ async function endAll({ effect, limits }: Pick<Host, 'effect' | 'limits'>, list:
 
 /** Listing all processes of a host costs as much as reading hundreds of those that are waited for. */
 async function untilExited(pids: readonly number[], ms_max: number, isLeft: Ending['isLeft']): Promise<void> {
-  const deadline = performance.now() + ms_max
-  while (performance.now() < deadline && pids.some(isLeft)) await pause(poll_every_ms)
+  const began = performance.now()
+  while (performance.now() - began < ms_max && pids.some(isLeft)) await untilNextPoll(began)
 }
 
 /** The kernel kills all processes of a user in one step, also those that are being forked, when a process of that user asks. */

@@ -2,7 +2,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { readlink, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { commandOf, killProcesses, entering, isStopped, spawnDaemon, uidOf } from '../../host/daemon.ts'
 import { ensureEntryRemoved, ensureRemoved, type Effect } from '../host/effect.ts'
 import { isDiskFull, readIfThere, statIfThere } from '../../host/read.ts'
@@ -10,6 +9,7 @@ import { groupOf, type Node } from '../host/layout.ts'
 import { listNames, Planted, readText } from '../host/tenant-files.ts'
 import type { Limits } from '../host/limits.ts'
 import { ensureSince } from '../host/since.ts'
+import { untilNextPoll } from '../../host/poll.ts'
 import { findRunning, endsWithin, isPostmaster, pid_file, signalPostmaster } from '../../host/postmaster.ts'
 import { outOfMemoryEnv } from './out-of-memory.ts'
 import { startFailure } from './start-log.ts'
@@ -33,7 +33,6 @@ export const killed_at_start = 'PostgreSQL was killed while it started'
 export const end_of_wal = 'its WAL is replayed to its end, which is before the moment'
 
 const ended_before_target = 'recovery ended before configured recovery target was reached'
-const poll_every_ms = 3
 const start_wait_ms = 6_000
 const stop_wait_ms = 8_000
 const stop_patience_ms = 60_000
@@ -88,7 +87,7 @@ export async function startPostmaster(
 
 /** The postmaster once it is ready; undefined when it exited, or is not ready within seconds. */
 export async function readyPostmaster(node: Node, ended?: () => boolean): Promise<Postmaster | undefined> {
-  for (const deadline = performance.now() + start_wait_ms; performance.now() < deadline; await pause(poll_every_ms)) {
+  for (const began = performance.now(); performance.now() - began < start_wait_ms; await untilNextPoll(began)) {
     const { postmaster } = await findPostmaster(node)
     if (postmaster?.ready) return postmaster
     if (ended ? ended() : !postmaster) return undefined
