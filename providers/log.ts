@@ -56,8 +56,11 @@ export type LogTail = { entries: readonly PlacedEntry[]; at?: string | undefined
 /** Which member of the query names nothing that exists. */
 export type LogRefusal = { refused: 'node' | 'cursor' }
 
+/** Why it cannot be read now. */
+export type LogSilence = { unavailable: string }
+
 /** Of a service or a replica set, by its id. */
 export type Logs = {
-  page(id: string, query: LogQuery): Promise<LogPage | LogRefusal>
-  tail(id: string, query: LogTailQuery): Promise<LogTail | LogRefusal>
+  page(id: string, query: LogQuery): Promise<LogPage | LogRefusal | LogSilence>
+  tail(id: string, query: LogTailQuery): Promise<LogTail | LogRefusal | LogSilence>
 }

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Fault, notFound, unknown_replica_set } from '#contract/fault.ts'
 import type { LogEntry } from '#contract/log.ts'
 import { invalidRequest, type Problem } from '#contract/problem.ts'
-import type { LogQuery, LogRefusal, LogTailQuery, PlacedEntry } from '#providers/log.ts'
+import type { LogQuery, LogRefusal, LogSilence, LogTailQuery, PlacedEntry } from '#providers/log.ts'
 import { newGates } from '../http/gate.ts'
 import type { Handlers, Tails } from '../http/handler.ts'
 import { unknownEventId } from '../http/stream.ts'
@@ -45,6 +45,7 @@ function newReads(providers: Regions) {
   }
   const askPage = async (owner: Owner, query: LogQuery) => {
     const page = await logsOf(owner).page(owner.id, query)
+    if ('unavailable' in page) throw unavailable(page)
     if ('refused' in page) throw invalidRequest([problemOf(page)])
     return page
   }
@@ -54,6 +55,7 @@ function newReads(providers: Regions) {
   }
   const askTail = async (owner: Owner, query: LogTailQuery, unknown: () => Fault) => {
     const tail = await logsOf(owner).tail(owner.id, query)
+    if ('unavailable' in tail) throw unavailable(tail)
     if ('refused' in tail) throw tail.refused === 'cursor' ? unknown() : invalidRequest([problemOf(tail)])
     return tail
   }
@@ -144,6 +146,9 @@ const inContract = ({ entry, node, at }: PlacedEntry) => ({ ...entry, node, id: 
 function scansLog({ search, severities, process_id, skip }: LogQuery): boolean {
   return search.length > 0 || severities.length > 0 || process_id !== undefined || skip > 0
 }
+
+const unavailable = ({ unavailable: message }: LogSilence) =>
+  new Fault('UNAVAILABLE', message, { retry_after_seconds: 5 })
 
 function problemOf({ refused }: LogRefusal): Problem {
   return refused === 'node'

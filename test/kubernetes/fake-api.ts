@@ -19,8 +19,10 @@ export async function startFakeApi() {
   /** What the account may not do, such as `delete clusters`. */
   const denied = new Set<string>()
   let paused: Promise<void> = Promise.resolve()
+  let silent: RegExp | undefined
   const server = createServer((request, response) => {
     void paused.then(async () => {
+      if (silent?.test(request.url ?? '')) return
       try {
         asked.push(`${request.method} ${request.url?.split('?')[0]}`)
         await answer({ store, watches, logs, denied }, request, response)
@@ -58,6 +60,8 @@ export async function startFakeApi() {
       paused = promise
       return resolve
     },
+    /** Such paths are never answered, as where the node behind them is dead. */
+    silence: (paths: RegExp) => void (silent = paths),
     logs,
     denied,
     /** As the operator would see it: an attempt of the job has failed, with these lines. */

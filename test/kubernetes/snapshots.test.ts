@@ -128,8 +128,8 @@ test('a copy that is on its way out of the store is no beginning of a fork', asy
   const fork = await newWanted(provider, { source })
   await settle(provider, fork)
   const path = `/apis/postgresql.cnpg.io/v1/namespaces/${namespaceOf(fork)}/clusters/s-${fork.service_id}`
-  const { recovery } = api.store.find(path)?.spec?.['bootstrap'] as { recovery: { recoveryTarget: object } }
-  expect(recovery.recoveryTarget).toMatchObject({ backupID: first })
+  const bootstrap = { recovery: { recoveryTarget: { backupID: first } } }
+  expect(api.store.find(path)?.spec).toMatchObject({ bootstrap })
   expect(second).not.toBe(first)
 })
 

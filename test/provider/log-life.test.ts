@@ -46,7 +46,7 @@ test('a log that grows is rotated and kept within its bounds, and is read withou
       search: [],
       severities: [],
     })
-    if ('refused' in page) throw new Error(page.refused)
+    if (!('entries' in page)) throw new Error(JSON.stringify(page))
     for (const { message } of page.entries) found.push(Number(/^entry (\d+) /.exec(message)?.[1] ?? 0))
     cursor = page.cursor
     await write(100)

@@ -99,6 +99,6 @@ async function pageOf(
   query: Partial<LogQuery>,
 ): Promise<LogPage> {
   const page = await provider.logs.page(service_id, { ...everything, ...query })
-  if ('refused' in page) throw new Error(`refused: ${page.refused}`)
+  if (!('entries' in page)) throw new Error(JSON.stringify(page))
   return page
 }

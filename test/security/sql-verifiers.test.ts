@@ -110,7 +110,7 @@ test('an entry of a failed login shows no path of the host, and is found by its 
   })
   expect(found.message).toMatch(/Connection matched file "\[masked\]\/\S*pg_hba.conf" line \d+/)
   const all = await provider.logs.page(wanted.service_id, { ...query, search: [] })
-  if (!('entries' in all)) throw new Error(all.refused)
+  if (!('entries' in all)) throw new Error(JSON.stringify(all))
   expect(all.entries.filter(({ message }) => message.includes(world.directory))).toEqual([])
   const by_path = await provider.logs.page(wanted.service_id, { ...query, search: [world.directory] })
   expect(by_path).toMatchObject({ entries: [] })

@@ -1,5 +1,6 @@
 // Keeps an API server that does not answer from being asked by every pass, and a healthy one from being asked too much: at most so many
-// requests at once and so many in a second. After three silences within ten seconds every request fails at once for five seconds.
+// requests at once and so many in a second. After three silences within ten seconds every request fails at once for five seconds, also
+// those that were waiting for their turn.
 import { setTimeout as pause } from 'node:timers/promises'
 import { NoAnswer } from './errors.ts'
 
@@ -18,10 +19,20 @@ export function newBreaker(now: () => number = () => performance.now()) {
   const waiting: (() => void)[] = []
   let [running, tokens, filled_ms, open_until_ms] = [0, burst_max, now(), 0]
 
-  async function takeTurn(): Promise<void> {
+  async function takePlace(): Promise<void> {
     if (running >= at_once_max) await new Promise<void>((resolve) => void waiting.push(resolve))
     else running += 1
+  }
+
+  function givePlace(): void {
+    const next = waiting.shift()
+    if (next) next()
+    else running -= 1
+  }
+
+  async function takeToken(): Promise<void> {
     for (;;) {
+      throwIfOpen()
       const at_ms = now()
       tokens = Math.min(burst_max, tokens + ((at_ms - filled_ms) / 1000) * per_second_max)
       filled_ms = at_ms
@@ -31,29 +42,34 @@ export function newBreaker(now: () => number = () => performance.now()) {
     tokens -= 1
   }
 
-  function giveTurn(): void {
-    const next = waiting.shift()
-    if (next) next()
-    else running -= 1
+  function throwIfOpen(): void {
+    if (now() < open_until_ms) throw new NoAnswer('it did not answer just now')
+  }
+
+  async function asked<T>(ask: () => Promise<T>): Promise<T> {
+    try {
+      const answer = await ask()
+      silences.length = 0
+      return answer
+    } catch (error) {
+      if (error instanceof NoAnswer) {
+        silences.push(now())
+        while ((silences[0] ?? Infinity) < now() - silences_within_ms) silences.shift()
+        if (silences.length >= silences_max) open_until_ms = now() + open_ms
+      }
+      throw error
+    }
   }
 
   return {
     async run<T>(ask: () => Promise<T>): Promise<T> {
-      if (now() < open_until_ms) throw new NoAnswer('it did not answer just now')
-      await takeTurn()
+      throwIfOpen()
+      await takePlace()
       try {
-        const answer = await ask()
-        silences.length = 0
-        return answer
-      } catch (error) {
-        if (error instanceof NoAnswer) {
-          silences.push(now())
-          while ((silences[0] ?? Infinity) < now() - silences_within_ms) silences.shift()
-          if (silences.length >= silences_max) open_until_ms = now() + open_ms
-        }
-        throw error
+        await takeToken()
+        return await asked(ask)
       } finally {
-        giveTurn()
+        givePlace()
       }
     },
   }

@@ -23,14 +23,16 @@ type Ask = (call: Call) => Promise<Thing>
 export function openClient(source: KubeconfigSource) {
   const connection = openConnection(source)
   const breaker = newBreaker()
+  // A node that does not answer must not keep the API server from being asked.
+  const node_breaker = newBreaker()
   // What the API server answers has the form of the kind that was asked for; what is read of it is checked where it is read.
   const ask: Ask = async (call) => JSON.parse(await breaker.run(() => connection.ask(call))) as Thing
   return {
     ...newWriter(ask),
     ...newReader(ask, connection),
-    /** Any other path of the API server, such as its version or what a Pod serves. */
+    /** What the API server fetches from a node, such as a log, or what a Pod serves; and its own version. */
     text: (path: string, query?: Call['query']): Promise<string> =>
-      breaker.run(() => connection.ask({ method: 'GET', path, accept: '*/*', ...(query && { query }) })),
+      node_breaker.run(() => connection.ask({ method: 'GET', path, accept: '*/*', ...(query && { query }) })),
     lines: (call: Call, signal: AbortSignal) => connection.lines(call, signal),
     close: connection.close,
   }

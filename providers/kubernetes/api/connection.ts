@@ -43,7 +43,7 @@ export function openConnection(source: KubeconfigSource) {
         throw isOfNetwork(error) ? new NoAnswer(messageOf(error), { cause: error }) : error
       }
     },
-    /** Ends when the server ends it, is silent for too long, or the signal says so. */
+    /** Ends when the server ends it, or the signal says so; fails where it is silent for too long, or breaks off. */
     lines: async function* (call: Call, signal: AbortSignal): AsyncGenerator<string> {
       const silence = newSilence()
       const either = AbortSignal.any([signal, silence.signal])
@@ -58,8 +58,11 @@ export function openConnection(source: KubeconfigSource) {
           silence.heard()
           yield line
         }
+        if (!answer.complete && !signal.aborted) throw new NoAnswer('its answer broke off')
       } catch (error) {
-        if (!either.aborted) throw isOfNetwork(error) ? new NoAnswer(messageOf(error), { cause: error }) : error
+        if (signal.aborted) return
+        if (silence.signal.aborted) throw new NoAnswer('it is silent', { cause: error })
+        throw isOfNetwork(error) ? new NoAnswer(messageOf(error), { cause: error }) : error
       } finally {
         silence.end()
       }

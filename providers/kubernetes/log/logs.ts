@@ -1,10 +1,10 @@
 // The log of a service or a replica set, read from its Pods when it is asked for. It reaches back as far as the node of a Pod keeps it: by
 // default the newest 10 MB, and that of the container before the last start; a Pod that is gone takes its log with it.
-import type { LogPage, LogQuery, LogRefusal, Logs, LogTail, LogTailQuery } from '../../log.ts'
+import type { LogPage, LogQuery, LogRefusal, Logs, LogSilence, LogTail, LogTailQuery } from '../../log.ts'
 import { entryOf, type ParsedEntry } from '../../postgres/log-entry.ts'
 import { isWithin, newMatch } from '../../postgres/log-match.ts'
 import type { Call } from '../api/connection.ts'
-import { isStatus } from '../api/errors.ts'
+import { isStatus, sentenceOf } from '../api/errors.ts'
 import type { Pod } from '../api/kinds.ts'
 import type { Cell } from '../cell.ts'
 import { instancesOf, isPrimary } from '../cluster/look.ts'
@@ -19,9 +19,17 @@ const disorder_ms = 2_000
 const tail_entries_max = 1_000
 
 export const newLogs = (cell: Cell): Logs => ({
-  page: (id, query) => readPage(cell, id, query),
-  tail: (id, query) => readTail(cell, id, query),
+  page: (id, query) => orSilence(cell, readPage(cell, id, query)),
+  tail: (id, query) => orSilence(cell, readTail(cell, id, query)),
 })
+
+/** A part of a log must not pass for all of it. */
+const orSilence = <T>({ region }: Cell, read: Promise<T>): Promise<T | LogSilence> =>
+  read.catch((error: unknown) => {
+    const unavailable = sentenceOf(error, region)
+    if (unavailable === undefined) throw error
+    return { unavailable }
+  })
 
 async function readPage(cell: Cell, id: string, query: LogQuery): Promise<LogPage | LogRefusal> {
   const nodes = nodesOf(cell, id)

@@ -1,0 +1,39 @@
+// Where an API server, or a node behind it, is silent: requests to others go on, and a part of a log does not pass for all of it.
+import { expect, onTestFinished, test } from 'vitest'
+import { openClient } from '#providers/kubernetes/api/client.ts'
+import { NoAnswer } from '#providers/kubernetes/api/errors.ts'
+import { newWanted, settle } from './wanted.ts'
+import { useKubernetes } from './world.ts'
+
+const { newWorld } = useKubernetes()
+
+test('nodes that are silent keep no request from the API server', async () => {
+  const { api } = await newWorld()
+  api.silence(/\/proxy\//)
+  const client = openClient({ kubeconfig: api.kubeconfig })
+  onTestFinished(client.close)
+  const nodes = ['a', 'b', 'c', 'd'].map((name) => client.text(`/api/v1/nodes/${name}/proxy/metrics/resource`))
+  for (const { reason } of (await Promise.allSettled(nodes)) as { reason?: unknown }[])
+    expect(reason).toBeInstanceOf(NoAnswer)
+  expect(await client.find({ kind: 'Namespace', name: 'kube-system' })).toBeDefined()
+})
+
+test('a log of which the Pod is silent cannot be read, and is not told as empty', async () => {
+  const { api, open } = await newWorld()
+  const provider = await open()
+  const { service_id } = await settledOne(provider)
+  api.silence(/\/log\b/)
+  const unavailable = 'region test does not answer (it is silent); the databases go on running'
+  const [filter, page] = [
+    { search: [], severities: [] },
+    { skip: 0, limit: 5 },
+  ]
+  const reads = [provider.logs.page(service_id, { ...filter, ...page }), provider.logs.tail(service_id, filter)]
+  expect(await Promise.all(reads)).toEqual([{ unavailable }, { unavailable }])
+})
+
+async function settledOne(provider: Parameters<typeof newWanted>[0]) {
+  const wanted = await newWanted(provider)
+  await settle(provider, wanted)
+  return wanted
+}
