@@ -77,6 +77,48 @@ test('after three silences the breaker answers at once, and later asks again', a
   expect(await breaker.run(async () => 'an answer')).toBe('an answer')
 })
 
+test('requests that wait for their turn while the breaker opens are not asked any more', async () => {
+  const breaker = newBreaker(() => 1_000)
+  const { promise: silence, reject: fallSilent } = Promise.withResolvers<never>()
+  let asked = 0
+  const runs = Array.from({ length: 30 }, () =>
+    breaker.run(() => {
+      asked += 1
+      return silence
+    }),
+  )
+  fallSilent(new NoAnswer('no answer'))
+  for (const { status } of await Promise.allSettled(runs)) expect(status).toBe('rejected')
+  expect(asked).toBe(8)
+})
+
+const broken = [
+  ['its kubeconfig is neither YAML nor JSON', 'users: [{ name: me, user: { token: "s3cret" }'],
+  ['its kubeconfig is neither YAML nor JSON', '{"users":[{"user":{"token": s3cret}}]}'],
+  ['the program sh of its kubeconfig failed (7)', "['-c', 'echo s3cret >&2; exit 7']"],
+  ['the program sh of its kubeconfig printed no credential', "['-c', 'echo s3cret']"],
+] as const
+
+test.each(broken)('what fails of a kubeconfig is told without what it has: %s', async (words, part) => {
+  const folder = mkdtempSync(join(tmpdir(), 'howdah-kubeconfig-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const kubeconfig = join(folder, 'config.yaml')
+  const user = `user: { exec: { apiVersion: client.authentication.k8s.io/v1, command: /bin/sh, args: ${part} } }`
+  writeFileSync(kubeconfig, part.startsWith('[') ? yaml.replace('user: { tokenFile: token }', user) : part)
+  const failure = await readAccess({ kubeconfig }).catch((error: unknown) => error)
+  expect(failure).toStrictEqual(new NoAnswer(words))
+})
+
+test.each(['auth-provider', 'username', 'as'])('a user of a kubeconfig that has %s is refused', async (name) => {
+  const folder = mkdtempSync(join(tmpdir(), 'howdah-kubeconfig-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const kubeconfig = join(folder, 'config.yaml')
+  writeFileSync(kubeconfig, yaml.replace('{ tokenFile: token }', `{ token: x, ${name}: other }`))
+  await expect(readAccess({ kubeconfig })).rejects.toThrow(
+    `has ${name}; give it a certificate, a token, a token file or an exec plugin`,
+  )
+})
+
 test.each([
   ['ghcr.io/cloudnative-pg/postgresql:17.5-3-bookworm@sha256:0011', 17, '17.5'],
   ['localhost:5000/postgresql:17', 17, '17'],
@@ -101,6 +143,10 @@ test.each([
   ['2', 2],
   ['3Gi', 3 * 2 ** 30],
   ['16384Ki', 2 ** 24],
+  ['129e6', 129_000_000],
+  ['5E3', 5000],
+  ['2E', 2e18],
+  ['1Pi', 2 ** 50],
   ['', 0],
 ])('the quantity %s', (text, number) => {
   expect(quantityOf(text)).toBe(number)

@@ -33,22 +33,28 @@ export function volumeOf({ storage_gbs }: { storage_gbs: number }, there: Pick<C
   return quantityOf(size) > quantityOf(wanted) ? size : wanted
 }
 
-/** Kubernetes' own notation: `1500m`, `3Gi`, `16384Ki`. */
+/** Kubernetes' own notation: `1500m`, `3Gi`, `16384Ki`, `129e6`. */
 export function quantityOf(text: string): number {
-  const [, number = '0', unit = ''] = /^([\d.]+)([a-zA-Z]*)$/.exec(text) ?? []
+  const [, number = '0', unit = ''] = /^([\d.]+(?:[eE][+-]?\d+)?)([a-zA-Z]*)$/.exec(text) ?? []
   return Number(number) * (units[unit] ?? 1)
 }
 
 const units: Readonly<Record<string, number>> = {
+  n: 1e-9,
+  u: 1e-6,
   m: 0.001,
   k: 1e3,
   M: 1e6,
   G: 1e9,
   T: 1e12,
+  P: 1e15,
+  E: 1e18,
   Ki: 2 ** 10,
   Mi: 2 ** 20,
   Gi: 2 ** 30,
   Ti: 2 ** 40,
+  Pi: 2 ** 50,
+  Ei: 2 ** 60,
 }
 
 /** Libraries that an extension needs from the start. Of pg_stat_statements the operator makes the extension too, in every database. */

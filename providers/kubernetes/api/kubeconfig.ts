@@ -1,9 +1,11 @@
 // How the API server of a cell is reached and as whom: from a kubeconfig, YAML or JSON, or inside a cluster from the account of the Pod.
-// Certificates, tokens, token files and exec plugins are read; other ways to log in are refused by name. Nothing read here is printed.
+// Certificates, tokens, token files and exec plugins are read; other ways to log in are refused by name. Nothing read here is printed: what
+// fails here is told to the owners of services.
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { basename, dirname, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import { NoAnswer } from './errors.ts'
 
 /** All that a connection needs. */
 export type Access = {
@@ -20,6 +22,8 @@ export type KubeconfigSource = { kubeconfig?: string | undefined; context?: stri
 /** The account that Kubernetes gives a Pod. */
 const pod_account = '/var/run/secrets/kubernetes.io/serviceaccount'
 const exec_timeout_ms = 30_000
+const other_logins = ['auth-provider', 'username', 'as']
+const known_logins = 'give it a certificate, a token, a token file or an exec plugin'
 
 export async function readAccess({ kubeconfig, context }: KubeconfigSource): Promise<Access> {
   if (kubeconfig === undefined) return await readPodAccess()
@@ -31,6 +35,9 @@ export async function readAccess({ kubeconfig, context }: KubeconfigSource): Pro
   const user = named(config['users'], text(chosen['user']) ?? '', 'user', kubeconfig)
   const server = text(cluster['server'])
   if (server === undefined) throw new Error(`the cluster of context ${name} in ${kubeconfig} has no server`)
+  const strange = other_logins.find((one) => user[one] !== undefined)
+  if (strange !== undefined)
+    throw new Error(`the user of context ${name} in ${kubeconfig} has ${strange}; ${known_logins}`)
   const near = dirname(resolve(kubeconfig))
   const login = user['exec'] === undefined ? user : { ...user, ...(await runExec(members(user['exec']), near)) }
   return {
@@ -59,9 +66,19 @@ type Members = Record<string, unknown>
 /** JSON is YAML, so the reader of YAML is loaded for other files only. */
 async function parsed(path: string): Promise<unknown> {
   const content = await readFile(path, 'utf8')
-  if (content.trimStart().startsWith('{')) return JSON.parse(content)
+  const problem = 'its kubeconfig is neither YAML nor JSON'
+  if (content.trimStart().startsWith('{')) return parsedBy((json) => JSON.parse(json), content, problem)
   const { parse } = await import('yaml')
-  return parse(content)
+  return parsedBy((yaml) => parse(yaml), content, problem)
+}
+
+/** What a parser says quotes the text. */
+function parsedBy(parse: (content: string) => unknown, content: string, problem: string): unknown {
+  try {
+    return parse(content)
+  } catch {
+    throw new NoAnswer(problem)
+  }
 }
 
 /** An object by the check; its members are checked one by one. */
@@ -95,12 +112,18 @@ async function runExec(exec: Members, near: string): Promise<Members> {
   const pairs = (Array.isArray(exec['env']) ? exec['env'] : []).map(members)
   const env = Object.fromEntries(pairs.map(({ name, value }) => [String(name), String(value)]))
   const info = { apiVersion: exec['apiVersion'], kind: 'ExecCredential', spec: { interactive: false } }
+  const program = `the program ${basename(command)} of its kubeconfig`
   const { stdout } = await promisify(execFile)(command, args, {
     cwd: near,
     env: { ...process.env, ...env, KUBERNETES_EXEC_INFO: JSON.stringify(info) },
     timeout: exec_timeout_ms,
+  }).catch((error: unknown) => {
+    // Its message has the arguments, and what the program printed.
+    const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : ''
+    throw new NoAnswer(`${program} failed${code}`)
   })
-  const status = members(members(JSON.parse(stdout))['status'])
+  const credential = parsedBy((json) => JSON.parse(json), stdout, `${program} printed no credential`)
+  const status = members(members(credential)['status'])
   const encoded = (value: unknown) => (text(value) ? Buffer.from(String(value)).toString('base64') : undefined)
   return {
     token: status['token'],
