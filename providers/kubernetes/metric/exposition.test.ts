@@ -34,9 +34,9 @@ test('only the wanted lines are read, with their labels', () => {
 
 test('what a primary tells becomes the metrics of its service', () => {
   const samples = samplesOf(text, primary_names)
-  const now = countedOf(samples, 10_000)
-  expect(now).toEqual({ at_ms: 10_000, transactions: 120, hits: 90, reads: 10 })
-  expect(activityOf(samples, now, { at_ms: 0, transactions: 20, hits: 15, reads: 5 })).toEqual({
+  const now = countedOf(samples, 'a', 10_000)
+  expect(now).toEqual({ pod: 'a', at_ms: 10_000, transactions: 120, hits: 90, reads: 10 })
+  expect(activityOf(samples, now, { pod: 'a', at_ms: 0, transactions: 20, hits: 15, reads: 5 })).toEqual({
     running_since_ms: 1_763_456_789_123,
     connections: 3,
     disk_usage_bytes: 8_000_000 + 16_777_216,
@@ -50,10 +50,11 @@ test('what a primary tells becomes the metrics of its service', () => {
   })
 })
 
-test('without a count before there is no rate, nor after one that went back', () => {
-  const now = { at_ms: 10, transactions: 5, hits: 0, reads: 0 }
+test('without a count before there is no rate, nor after one that went back or is of another primary', () => {
+  const now = { pod: 'a', at_ms: 10, transactions: 5, hits: 0, reads: 0 }
   expect(activityOf([], now, undefined)).toEqual({})
   expect(activityOf([], now, { ...now, at_ms: 0, transactions: 6 })).toEqual({})
+  expect(activityOf([], now, { ...now, pod: 'b', at_ms: 0, transactions: 1 })).toEqual({})
   const used = { at_ms: 2000, cpu_seconds: 3, memory_bytes: 7 }
   expect(usageOf(used, undefined)).toEqual({ memory_usage_bytes: 7 })
   expect(usageOf(used, { ...used, at_ms: 0, cpu_seconds: 2 })).toEqual({

@@ -86,7 +86,7 @@ async function noteActivity({ client }: Cell, { metadata }: Pod, memory: Memory)
   const text = await client.text(path).catch(() => undefined)
   if (text === undefined) return
   const samples = samplesOf(text, primary_names)
-  const counted = countedOf(samples, performance.now())
+  const counted = countedOf(samples, metadata.uid ?? '', performance.now())
   const { replica_lags: _old, replication_lag_bytes: _lag, running_since_ms: _since, ...others } = memory.metrics
   const primary_node = Number(metadata.name?.split('-').at(-1)) - 1
   memory.metrics = { ...others, primary_node, ...activityOf(samples, counted, memory.counted) }

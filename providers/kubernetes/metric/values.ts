@@ -2,7 +2,8 @@
 import type { ReplicaLag, ServiceMetrics } from '../../provider.ts'
 import { type Sample, sumOf } from './exposition.ts'
 
-export type Counted = { at_ms: number; transactions: number; hits: number; reads: number }
+/** `pod`: which one counted. */
+export type Counted = { pod: string; at_ms: number; transactions: number; hits: number; reads: number }
 export type Used = { at_ms: number; cpu_seconds: number; memory_bytes: number }
 
 /** Of a primary. */
@@ -22,9 +23,10 @@ export const primary_names = new Set([
 /** Of a node's kubelet. */
 export const kubelet_names = new Set(['pod_cpu_usage_seconds_total', 'pod_memory_working_set_bytes'])
 
-export function countedOf(samples: readonly Sample[], at_ms: number): Counted {
+export function countedOf(samples: readonly Sample[], pod: string, at_ms: number): Counted {
   const sum = (name: string) => sumOf(samples, `cnpg_pg_stat_database_${name}`) ?? 0
   return {
+    pod,
     at_ms,
     transactions: sum('xact_commit') + sum('xact_rollback'),
     hits: sum('blks_hit'),
@@ -47,9 +49,9 @@ export function activityOf(samples: readonly Sample[], now: Counted, before: Cou
   }
 }
 
-/** A counter that went back was begun anew. */
+/** A counter that went back was begun anew, and that of another primary counts other things. */
 function ratesOf(now: Counted, before: Counted | undefined): ServiceMetrics {
-  if (before === undefined || now.transactions < before.transactions || now.at_ms <= before.at_ms) return {}
+  if (before?.pod !== now.pod || now.transactions < before.transactions || now.at_ms <= before.at_ms) return {}
   const blocks = now.hits - before.hits + now.reads - before.reads
   return {
     transactions_per_second: (now.transactions - before.transactions) / ((now.at_ms - before.at_ms) / 1000),
