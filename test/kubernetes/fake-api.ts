@@ -20,10 +20,12 @@ export async function startFakeApi() {
   const denied = new Set<string>()
   let paused: Promise<void> = Promise.resolve()
   let silent: RegExp | undefined
+  let refused: RegExp | undefined
   const server = createServer((request, response) => {
     void paused.then(async () => {
       if (silent?.test(request.url ?? '')) return
       try {
+        if (request.method !== 'GET' && refused?.test(request.url ?? '')) throw new Refused(422, 'denied by a webhook')
         asked.push(`${request.method} ${request.url?.split('?')[0]}`)
         await answer({ store, watches, logs, denied }, request, response)
       } catch (error) {
@@ -62,6 +64,8 @@ export async function startFakeApi() {
     },
     /** Such paths are never answered, as where the node behind them is dead. */
     silence: (paths: RegExp) => void (silent = paths),
+    /** No change of such paths is taken. */
+    refuse: (paths: RegExp) => void (refused = paths),
     logs,
     denied,
     /** As the operator would see it: an attempt of the job has failed, with these lines. */

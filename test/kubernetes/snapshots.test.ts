@@ -95,6 +95,25 @@ test('a service that serves is snapshotted also while a replica of it has no pla
   expect([...bucket.objects.keys()].filter((key) => key.endsWith('backup.info'))).toHaveLength(1)
 })
 
+test('a service of which a change is refused is seen as it is, and snapshotted', async () => {
+  const { api, operator, open } = await newWorld()
+  const provider = await open()
+  const wanted = await newWanted(provider)
+  await settle(provider, wanted)
+  api.refuse(/\/clusters\//)
+  const resized: WantedService = {
+    ...wanted,
+    generation: 2,
+    size: { cpu_millis: 1000, memory_gbs: 4 },
+    snapshots: [{ snapshot_id: 'snap000010', deleted: false }],
+  }
+  const seen = await applyUntil(provider, resized, 'it is taken', ({ snapshots: [one] }) => one?.state === 'complete')
+  const waiting_for = 'region test refused an object: denied by a webhook'
+  expect(seen).toMatchObject({ state: 'serving', settled: false, waiting_for, in_progress: false })
+  operator.crash(namespaceOf(wanted), `s-${wanted.service_id}-1`)
+  await applyUntil(provider, resized, 'its end is seen', ({ state }) => state === 'not_serving')
+})
+
 test('a service whose Cluster was deleted past the API is forked from the store', async () => {
   const { api, open } = await newWorld()
   const provider = await open()

@@ -1,6 +1,7 @@
 // One pass over a service: read what exists, change what differs, read again, and log in as a client would. Nothing is remembered.
 import { probe, type Probe } from '../../postgres/probe.ts'
 import type { ObservedService, Pass, WantedService } from '../../provider.ts'
+import { isStatus, sentenceOf } from '../api/errors.ts'
 import type { Thing } from '../api/kinds.ts'
 import { type Cell, type Change, make } from '../cell.ts'
 import { namesOf, type ServiceNames } from '../names.ts'
@@ -60,9 +61,25 @@ async function apply(cell: Cell, wanted: WantedService, pass?: Pass): Promise<Ob
     ? { bootstrap: bootstrapOf(first.cluster) }
     : beginningOf({ wanted, names, look: first, parentOf, has_store })
   if ('lack' in beginning) return observed('absent', beginning.lack)
-  await make(cell, await changesOf(cell, wanted, names, { look: first, major, ...beginning }), pass)
+  const refused = await makeOrRefused(
+    cell,
+    await changesOf(cell, wanted, names, { look: first, major, ...beginning }),
+    pass,
+  )
   const seen = await observe(cell, wanted, lookNow())
-  return await withSnapshots(cell, wanted, names, { seen, lookNow, pass })
+  const told = refused === undefined ? seen : { ...seen, ...observed(seen.state, refused) }
+  return await withSnapshots(cell, wanted, names, { seen: told, lookNow, pass })
+}
+
+/** A change that the cell refuses: what the service is can be seen all the same. */
+async function makeOrRefused(cell: Cell, changes: readonly Change[], pass?: Pass): Promise<Lack | undefined> {
+  try {
+    await make(cell, changes, pass)
+    return undefined
+  } catch (error) {
+    if (!isStatus(error, 400, 403, 422)) throw error
+    return { waiting_for: sentenceOf(error, cell.region) ?? error.message, in_progress: false }
+  }
 }
 
 async function observe(cell: Cell, wanted: WantedService, look: Look): Promise<ObservedService> {
