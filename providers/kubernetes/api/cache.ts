@@ -1,5 +1,5 @@
 // What exists in a cell, held in memory and kept true by one list-and-watch for each kind.
-// 1. An object is replaced by a newer one only: by its resource version, which the API server counts up.
+// 1. An object is replaced by a newer one only, also by another one of its name: by its resource version, which the API server counts up.
 // 2. What the provider has just written is here at once, so a pass never decides on a state before its own write.
 // 3. A watch that ends, is cut or is told 410 begins anew; with a new list when the API server does not know the old place.
 import { setTimeout as pause } from 'node:timers/promises'
@@ -85,7 +85,7 @@ function newHeld(kinds_watched: readonly WatchedKind[], owner_label: string) {
   const put = (kind: WatchedKind, thing: Thing): boolean => {
     const { uid = '' } = thing.metadata
     const known = of(kind).get(keyOf(thing.metadata))
-    if (removed.has(uid) || (known?.metadata.uid === uid && versionOf(known) >= versionOf(thing))) return false
+    if (removed.has(uid) || (known !== undefined && versionOf(known) >= versionOf(thing))) return false
     const key = keyOf(thing.metadata)
     const projection = projectionOf(kind, thing)
     owned.get(kind)?.replace(key, known, projection)
@@ -143,12 +143,15 @@ async function follow(
   while (!signal.aborted) {
     try {
       if (place === undefined || performance.now() - place.listed_ms > relist_ms) place = await list()
+      const begun_ms = performance.now()
       for await (const { type, object } of client.watch(selection, place.version, signal)) {
         if (type === 'ERROR') throw new ApiError(410, 'Expired', 'the watch cannot go on')
         place.version = object.metadata.resourceVersion ?? place.version
         if (type === 'DELETED') held.drop(kind, object)
         else if (type !== 'BOOKMARK') held.note(kind, object)
       }
+      // A server that ends each watch at once, as on its way down, is not asked as fast as it can answer.
+      if (performance.now() - begun_ms < retry_ms) await pause(retry_ms, undefined, { signal })
     } catch (error) {
       if (!signal.aborted) log({ err: error, kind }, 'a watch ended; it begins anew')
       if (isStatus(error, 410)) place = undefined
