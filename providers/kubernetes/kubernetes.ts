@@ -1,19 +1,10 @@
 // The provider that runs PostgreSQL in a Kubernetes cluster, by the CloudNativePG operator. It writes objects and reads them; what
 // runs is the operator's work, and goes on when no server of ours runs.
-import { createHash } from 'node:crypto'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { candidatesFor } from '../address.ts'
 import type { Authority } from '../postgres/certificate.ts'
-import {
-  type AddressUse,
-  type Endpoint,
-  type Kind,
-  type Listed,
-  NoAddress,
-  type Provider,
-  type WantedReplicaSet,
-  type WantedService,
-} from '../provider.ts'
+import { type Kind, type Listed, type Provider, type WantedReplicaSet, type WantedService } from '../provider.ts'
 import { openCache } from './api/cache.ts'
 import { type Client, openClient } from './api/client.ts'
 import { NoAnswer, sentenceOf } from './api/errors.ts'
@@ -65,6 +56,7 @@ export async function openKubernetesProvider(options: KubernetesOptions): Promis
     effect: async (name) => options.effect?.(name),
     log,
   }
+  const node_ports = { host: settings.host, ports: settings.node_ports, help: 'widen the node_ports of the region' }
   const [services, sets] = [newLast<WantedService>(), newLast<WantedReplicaSet>()]
   return {
     facts: facts.now,
@@ -84,7 +76,7 @@ export async function openKubernetesProvider(options: KubernetesOptions): Promis
       apply: async () => ({ settled: true, peers: [] }),
       list: async () => [],
     },
-    addresses: (use) => addressesFor(settings, use),
+    addresses: ({ id, role }) => candidatesFor(node_ports, { id, role }),
     heal: async (id) => {
       const [service, set] = [services.find(id), sets.find(id)]
       return service ? await observeService(cell, service) : set && (await observeReplicaSet(cell, set))
@@ -162,15 +154,4 @@ function watchOwners({ cache }: Cell, onNews: (kind: Kind, id: string) => void):
     const owner = ['Pod', 'Cluster', 'Deployment', 'Backup'].includes(kind) ? ownerOf(metadata) : undefined
     if (owner) onNews(owner.kind, owner.id)
   })
-}
-
-/** Node ports of the region, beginning at a port that follows from the owner's id, so that owners seldom want the same. */
-function* addressesFor({ host, node_ports }: CellSettings, { id, role }: AddressUse): Generator<Endpoint> {
-  const { first, last } = node_ports
-  const count = last - first + 1
-  const start = createHash('sha256').update(`${id}/${role}`).digest().readUInt32LE() % count
-  for (let step = 0; step < count; step += 1) yield { host, port: first + ((start + step) % count) }
-  throw new NoAddress(
-    `no node port is free from ${first} to ${last}: each belongs to a service; delete services, or widen the node_ports of the region`,
-  )
 }
