@@ -25,7 +25,7 @@ export type Overcommit = { cpu_overcommit?: number | undefined }
 
 const cpuOf = (millis: number) => (millis % 1000 === 0 ? `${millis / 1000}` : `${millis}m`)
 
-/** A volume never shrinks: where the region gives less than it did, one that is there stays as it is. */
+/** A volume never shrinks: where the region gives less than it did, an existing volume stays as it is. */
 export function volumeOf({ storage_gbs }: { storage_gbs: number }, there: Pick<Cluster, 'spec'> | undefined): string {
   const wanted = `${storage_gbs}Gi`
   // The form in which the provider writes it.

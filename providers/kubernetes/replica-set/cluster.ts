@@ -13,7 +13,7 @@ type Spec = {
   settings: CellSettings
   major: number
   wanted: WantedReplicaSet
-  /** The one that is there, of which volumes never shrink. */
+  /** The Cluster as it is; its volumes never shrink. */
   there?: Cluster | undefined
 }
 

@@ -20,7 +20,7 @@ export type ClusterSpec = {
   /** Whether a failover needs a quorum of those that are waited for. */
   quorum: boolean
   hibernated: boolean
-  /** The one that is there, of which volumes never shrink. */
+  /** The Cluster as it is; its volumes never shrink. */
   there?: Cluster | undefined
   /** What its annotations say of planned changes of its primary. */
   switchover: Readonly<Record<string, string>>

@@ -26,7 +26,7 @@ export async function removeCopy(
   const prefix = prefixOf(store.settings, names)
   await effect('store: remove copy')
   if (status?.backupId !== undefined && !(await store.removeSome(`${prefix}base/${status.backupId}/`))) return []
-  // Also of one that was not read yet: it is complete all the same.
+  // A copy that no pass has read yet is complete all the same.
   const others = backups.flatMap((one) => (one.metadata.name === metadata.name ? [] : (one.status?.beginWal ?? [])))
   const oldest = others.toSorted((one, other) => (one.slice(8) < other.slice(8) ? -1 : 1))[0]
   await effect('store: remove WAL')
