@@ -97,16 +97,23 @@ export async function* resumed<Name extends StreamName>(
   let last_event_id: string | undefined
   const isOver = () => input.signal?.aborted === true
   while (!isOver()) {
+    let is_open = false
+    const onOpen = () => {
+      is_open = true
+      input.onOpen?.()
+    }
     try {
       const from = last_event_id === undefined ? {} : { last_event_id }
-      for await (const streamed of client.stream(name, { ...input, ...from })) {
+      for await (const streamed of client.stream(name, { ...input, ...from, onOpen })) {
         last_event_id = streamed.id ?? last_event_id
         yield streamed
       }
     } catch (error) {
       if (isOver()) return
-      if (error instanceof Fault && error.status < 500 && error.code !== 'RATE_LIMITED') throw error
-      onInterruption(error)
+      const is_refusal = error instanceof Fault && error.status < 500 && error.code !== 'RATE_LIMITED'
+      // An access token ends while its stream runs: the next stream is opened with a new one, or is refused.
+      if (is_refusal && !(is_open && error.code === 'UNAUTHORIZED')) throw error
+      if (!is_refusal) onInterruption(error)
     }
     await pause(resume_pause_ms, input.signal).catch(() => undefined)
   }

@@ -2,7 +2,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newClient, type Client } from '#contract/client.ts'
 import { Fault } from '#contract/fault.ts'
+import { resumed } from '#contract/follow.ts'
 import { newLog } from '#server/log.ts'
+import { newCall } from '#test/call.ts'
 import type { TestInstallation } from '#test/installation.ts'
 import { needs } from '#test/offered.ts'
 import { until } from '#test/until.ts'
@@ -60,8 +62,8 @@ test('the events of a service come as they happen, and a stream that resumes rep
   await rename(service_id, 'two')
   await rename(service_id, 'three')
   const last_event_id = first[listed.length - 1]?.id ?? ''
-  const resumed = client.stream('listServiceEvents', { ...at(service_id), last_event_id })
-  const rest = await readUntil(resumed, ({ entry }) => entry.message === 'renamed to three')
+  const again = client.stream('listServiceEvents', { ...at(service_id), last_event_id })
+  const rest = await readUntil(again, ({ entry }) => entry.message === 'renamed to three')
   expect(rest.slice(0, first.length - listed.length)).toEqual(first.slice(listed.length))
   const ids = rest.map(({ id }) => Number(id))
   expect(ids).toEqual(ids.toSorted((one, other) => one - other))
@@ -146,9 +148,9 @@ test('a log goes on, and each of its entries comes once', async (context) => {
   await stream.return()
   expect([first.value, ...rest].map((one) => one?.entry.message)).toEqual(messages)
   const last_event_id = first.value?.id ?? ''
-  const resumed = client.stream('getServiceLogs', { ...at(service_id), last_event_id })
-  expect((await resumed.next()).value).toEqual(rest[0])
-  await resumed.return()
+  const again = client.stream('getServiceLogs', { ...at(service_id), last_event_id })
+  expect((await again.next()).value).toEqual(rest[0])
+  await again.return()
 })
 
 test.each([
@@ -186,6 +188,31 @@ test('a token that is revoked ends its streams', async () => {
     }
   }
   await expect(read()).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
+})
+
+test('a stream that is followed outlives its token where there is a new one, and no longer', async () => {
+  const { service_id } = await howdah.createService()
+  const { token, public_key } = await callers.newToken('viewer')
+  const tokens = [token, howdah.token]
+  const renewing = newClient({ base_url: howdah.server.api_url, token: () => tokens.shift() ?? 'none' })
+  const seen: number[] = []
+  const followed = resumed(renewing, 'listServiceEvents', at(service_id))
+  await rename(service_id, 'before')
+  for await (const { entry } of followed) {
+    seen.push(Number(entry.id))
+    if (entry.message === 'renamed to after') break
+    if (entry.message !== 'renamed to before') continue
+    expect((await howdah.call('DELETE', `/projects/${howdah.project_id}/tokens/${public_key}`)).status).toBe(204)
+    await until(async () => {
+      const { status } = await newCall(howdah.server.api_url, token)('GET', '/projects')
+      return status === 401
+    })
+    await rename(service_id, 'after')
+  }
+  expect(seen).toEqual([...new Set(seen)].toSorted((a, b) => a - b))
+  expect(tokens).toEqual([])
+  const refused = resumed(newClient({ base_url: howdah.server.api_url, token }), 'listServiceEvents', at(service_id))
+  await expect(refused.next()).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
 })
 
 test('a refusal is a Fault like any other', async () => {
