@@ -143,6 +143,7 @@ export const extras: { readonly [Name in EndpointName]?: Extra } = {
   attachToVpc: { aliases: ['attach'] },
   detachFromVpc: { aliases: ['detach'] },
   takeSnapshot: { aliases: ['take'] },
+  createLoginLink: { show: (answer) => (answer as OutputOf<Api['createLoginLink']>).url },
   addMember: { aliases: ['add'] },
   removeMember: { aliases: ['remove'] },
   revokeToken: { aliases: ['revoke'] },
@@ -154,7 +155,35 @@ export const extras: { readonly [Name in EndpointName]?: Extra } = {
     },
   },
   runQuery: { aliases: ['sql'], show: (answer) => queryTable(answer as QueryResult) },
+  listAudit: {
+    columns: ['time', 'email', 'client', 'address', 'endpoint', 'resource_id', 'status', 'code'].map((name) =>
+      member(name, name),
+    ),
+  },
+  listProjectPeerings: {
+    columns: ['id', 'vpc_id', 'peer_account_id', 'peer_region_code', 'peer_vpc_id', 'status', 'error_message'].map(
+      (name) => member(name, name),
+    ),
+  },
+  getReplicaSetLogs: { columns: ['timestamp', 'severity', 'message'].map((name) => member(name, name)) },
+  getMetricSeries: {
+    columns: [member('role', 'labels', 'role'), member('points', 'data')],
+    show: (answer) => (answer as OutputOf<Api['getMetricSeries']>).map(seriesLines).join('\n\n'),
+  },
   getLineage: { show: (answer) => familyLines(answer as Family, undefined, '').join('\n') },
+}
+
+type Series = OutputOf<Api['getMetricSeries']>[number]
+
+/** A line for each moment that was measured. */
+function seriesLines({ labels, data }: Series): string {
+  const points = data.filter(({ value }) => value !== null).map(({ time, value }) => `${time}  ${value}`)
+  return [
+    Object.entries(labels)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(' '),
+    ...points,
+  ].join('\n')
 }
 
 type Family = OutputOf<Api['getLineage']>

@@ -51,6 +51,11 @@ test('a message is a sentence, a text itself, nothing is nothing', () => {
   expect(printed(undefined, 'json')).toBe('')
 })
 
+test('a list of words: a line each', () => {
+  for (const format of ['table', 'name', 'csv'] as const) expect(printed(['one', 'two'], format)).toBe('one\ntwo')
+  expect(JSON.parse(printed(['one', 'two'], 'json'))).toEqual(['one', 'two'])
+})
+
 test('YAML', () => {
   const value = {
     name: 'shop',

@@ -35,6 +35,8 @@ function textOf(
   if (typeof answer === 'string') return answer
   if (format === 'json') return answer === undefined ? '' : JSON.stringify(answer, undefined, 2)
   if (format === 'yaml') return answer === undefined ? '' : yamlOf(answer)
+  if (Array.isArray(answer) && answer.length > 0 && answer.every((one) => typeof one === 'string'))
+    return answer.join('\n')
   const items = itemsOf(answer)
   if (format === 'name') return (items ?? [answer]).map((item) => idOf(item)).join('\n')
   const rows = items ?? (isItem(answer) ? [answer] : [])
