@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, isAbsolute, join, relative } from 'node:path'
+import { basename, dirname, isAbsolute, join, relative } from 'node:path'
 
 /** The unprivileged user that every host has, with the name `nobody`. */
 export const unprivileged = 65_534
@@ -38,7 +38,9 @@ function ensureCopy(): string {
   const aside = mkdtempSync(`${copy}-`)
   const made = join(aside, 'clone')
   const unwanted = ['.git', 'node_modules/.cache'].map((name) => join(repository, name))
-  cpSync(repository, made, { recursive: true, verbatimSymlinks: true, filter: (path) => !unwanted.includes(path) })
+  // What a test bundles meanwhile comes and goes.
+  const isWanted = (path: string) => !unwanted.includes(path) && !basename(path).startsWith('.bundle-')
+  cpSync(repository, made, { recursive: true, verbatimSymlinks: true, filter: isWanted })
   execFileSync('chmod', ['--recursive', 'a+rX', made])
   try {
     renameSync(made, copy)

@@ -83,8 +83,13 @@ function inWords(error: unknown, is_verbose: boolean): unknown {
   if (error instanceof NoAnswerError) return new CommandError(error.message, { cause: error })
   if (!(error instanceof Fault)) return error
   const lines = [error.message, ...(error.details?.split('\n') ?? []).map((line) => `  ${line}`)]
-  if (error.code === 'UNAUTHORIZED')
-    lines.push('  the login or the token is not valid any more: howdah login makes a new one')
+  if (error.code === 'UNAUTHORIZED') {
+    lines.push(
+      process.env['HOWDAH_TOKEN']
+        ? '  HOWDAH_TOKEN is not valid there, or not any more; without it the login of howdah login is used'
+        : '  the login or the token is not valid any more: howdah login makes a new one',
+    )
+  }
   if (is_verbose && error.request_id !== undefined) lines.push(`  request ${error.request_id}`)
   return new CommandError(lines.join('\n'), {
     exit_code: exit_by_status[error.status] ?? exit_codes.failed,

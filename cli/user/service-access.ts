@@ -41,7 +41,9 @@ export async function runPsql(context: Context): Promise<number> {
   const direct = connectionOf(service) ?? connection
   const password = await findPassword(direct)
   if (password === undefined)
-    terminal.say(`The password of ${service.name} is not in ${pgpassFile()}; psql asks for it.`)
+    terminal.say(
+      `The password of ${service.name} is not in ${pgpassFile()}; psql asks for it. howdah service reset-password sets a new one.`,
+    )
   if (service.vpc_endpoint !== undefined) {
     const { vpc_id } = service.vpc_endpoint
     terminal.say(`${service.name} is in the VPC ${vpc_id}: howdah admin vpc exec ${vpc_id} -- psql … reaches it.`)

@@ -53,7 +53,7 @@ export async function openSession(input: Input, around: Surroundings, as: AuditC
   )
   const patient_fetch = retrying(watched_fetch, { onRetry: tellOnce(terminal) })
   const fromEnvironment = (name: PreferenceName) => process.env[`HOWDAH_${name.toUpperCase()}`] || undefined
-  const [token, server] = [process.env['HOWDAH_TOKEN'], process.env['HOWDAH_SERVER']]
+  const [token, server] = [tokenFrom(process.env['HOWDAH_TOKEN']), process.env['HOWDAH_SERVER']]
   if (token && !input.isSet('profile')) {
     if (!server) throw new UsageError('HOWDAH_TOKEN is set and HOWDAH_SERVER is not: it names the server of the token')
     const api_url = apiUrlOf(server)
@@ -71,6 +71,13 @@ export async function openSession(input: Input, around: Surroundings, as: AuditC
   const own_token = () => freshToken(profile)
   const client = newClient({ base_url: api_url, token: own_token, headers, fetch: patient_fetch })
   return { profile, api_url, token: own_token, client, preferred }
+}
+
+/** As a file or a vault may give it: with spaces around it, or a colon. */
+function tokenFrom(text = ''): string {
+  const token = text.trim()
+  if (/[^\u0021-\u007e]/.test(token)) throw new UsageError('HOWDAH_TOKEN is no token: it has spaces or line breaks')
+  return token.replace(/^([A-Z0-9]+):/, '$1.')
 }
 
 /** The first of many attempts is news. */

@@ -89,6 +89,17 @@ describe('logins', () => {
       stderr: expect.stringContaining('HOWDAH_SERVER'),
     })
     vi.stubEnv('HOWDAH_SERVER', installation.server.url)
+    for (const [text, code] of [
+      [` ${installation.token.replace('.', ':')}\n`, 0],
+      [installation.token.replace('.', '.\n'), 2],
+      ['NOSUCHTOKEN.x', 4],
+    ] as const) {
+      vi.stubEnv('HOWDAH_TOKEN', text)
+      const ran = await howdahHere(['service', 'list'])
+      expect([text, ran.code]).toEqual([text, code])
+      if (code !== 0) expect(ran.stderr).toContain('HOWDAH_TOKEN is n')
+    }
+    vi.stubEnv('HOWDAH_TOKEN', installation.token)
     expect((await howdahHere(['service', 'list'])).code).toBe(0)
     expect((await howdahHere(['whoami'])).stdout).toContain('admin@')
   })
@@ -242,6 +253,18 @@ describe('what a command means', () => {
     expect(JSON.parse(made.stdout)).toMatchObject({ name: 'raw', ha_replicas: { replica_count: 0 } })
     const read = await howdahHere(['api', 'get', `/projects/${installation.project_id}/audit`, '-f', 'limit=1'])
     expect((JSON.parse(read.stdout) as { entries: object[] }).entries).toHaveLength(1)
+  })
+
+  test('what a list or an answer is about is shown, and a link is whole', async () => {
+    await created('measured')
+    expect((await howdahHere(['service', 'metrics-available-series', 'measured'])).stdout).toMatch(/^connections$/m)
+    const series = ['metrics-series', 'measured', '--name', 'connections', '--from', '1h ago', '--to', 'now']
+    expect((await howdahHere(['service', ...series])).stdout).toContain('role=primary\n')
+    expect((await howdahHere(['project', 'audit'])).stdout).toMatch(/ENDPOINT.*\n.* createService .* 20\d/)
+    expect((await howdahHere(['member', 'add', '--email', 'new@example.com', '--role', 'viewer'])).code).toBe(0)
+    const link = await howdahHere(['member', 'create-login-link', 'new@example.com'])
+    expect(link.stdout).toMatch(/^http\S+\n$/)
+    expect((await howdahHere(['member', 'delete', 'new@example.com', '--yes'])).code).toBe(0)
   })
 
   test('waiting ends as it was hoped, or says that it did not', async () => {
