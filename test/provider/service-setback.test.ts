@@ -5,6 +5,7 @@ import { chown, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/p
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { isStopped } from '#providers/host/daemon.ts'
 import { entriesOf } from '#providers/local/postgres/shared-memory.ts'
 import { until } from '#test/until.ts'
 import {
@@ -71,7 +72,9 @@ test('a server that stands still (SIGSTOP) stops with its service', async () => 
   const provider = await world.open()
   const wanted = await newWanted(provider, { size: 'shared' })
   await settle(provider, wanted)
-  process.kill(await postmasterPid(world, wanted), 'SIGSTOP')
+  const pid = await postmasterPid(world, wanted)
+  process.kill(pid, 'SIGSTOP')
+  await until(() => isStopped(pid))
   expect((await provider.service.apply({ ...wanted, generation: 2, power: 'off' })).state).toBe('stopped')
 })
 
