@@ -73,8 +73,9 @@ const fits = fragment`(wanted.by_user is null or user_id = wanted.by_user)
   and (wanted.until is null or time < wanted.until)`
 
 /**
- * Newest first, with the logins of the members since they use the project: users are added without being asked. Each part goes back by an
- * index from the last entry that was shown, because the log only grows.
+ * Newest first, with the logins of the members since they use the project: users are added without being asked. Each part goes back by
+ * the index of its project or user from the last entry that was shown, because the log only grows. `between` is an equality that the planner does
+ * not know for one: else it may take the index of ids, which has the order, too, and read the entries of all others until there are enough.
  */
 export async function listAudit(db: Sql, project_id: string, filter: AuditFilter, limit: number): Promise<AuditRow[]> {
   const { user_id, endpoint, resource_id, is_done, since, until } = filter
@@ -86,14 +87,14 @@ export async function listAudit(db: Sql, project_id: string, filter: AuditFilter
     )
     select ${columns} from (
       (select ${columns} from audit, wanted
-       where project_id = ${project_id} and id < ${before} and ${fits}
-       order by id desc limit ${limit})
+       where project_id between ${project_id} and ${project_id} and id < ${before} and ${fits}
+       order by project_id, id desc limit ${limit})
       union all
       (select login.* from members m cross join lateral (
          select ${columns} from audit, wanted
-         where project_id is null and user_id = m.user_id and endpoint = 'login' and time >= m.used_at
-           and id < ${before} and ${fits}
-         order by id desc limit ${limit}) as login
+         where project_id is null and user_id between m.user_id and m.user_id and endpoint = 'login'
+           and time >= m.used_at and id < ${before} and ${fits}
+         order by user_id, id desc limit ${limit}) as login
        where m.project_id = ${project_id})
     ) as either order by id desc limit ${limit}`)
 }
