@@ -22,18 +22,22 @@ afterAll(async () => {
 
 test('a pass that settles has no row of the queue while another transaction has the turn', async () => {
   const { service_id } = await howdah.createService()
-  const made = await howdah.call('POST', `${howdah.services}/${service_id}/replicaSets`, { name: 'readers', nodes: 1 })
-  const set_id = String(made.body['id'])
-  await until(async () => {
-    const { body } = await howdah.call('GET', `${howdah.services}/${service_id}/replicaSets`)
-    return JSON.stringify(body).includes('"active"')
+  await howdah.call('POST', `${howdah.services}/${service_id}/replicaSets`, { name: 'readers', nodes: 1 })
+  const [set] = await until(async () => {
+    const at_rest = 'service_id = $1 and settled_generation = generation'
+    const rows = await db.query<{ id: string }>(`select replica_set_id as id from replica_sets where ${at_rest}`, [
+      service_id,
+    ])
+    return rows.length > 0 && rows
   })
   await db.transaction(async (tx) => {
     await insertEvent(tx, service_id, 'progress', 'this transaction has the turn')
     await db.query('update services set generation = generation + 1 where service_id = $1', [service_id])
     await nudge(db, 'service', service_id)
     await untilWaiting(db, 1)
-    const free = await tx.query('select from work where key = any ($1) for update skip locked', [[service_id, set_id]])
+    const free = await tx.query('select from work where key = any ($1) for update skip locked', [
+      [service_id, set?.id ?? ''],
+    ])
     expect(free).toHaveLength(2)
   })
 })
