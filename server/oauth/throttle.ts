@@ -1,17 +1,18 @@
 // How often a password may be tried: buckets in the metadata store, so that all servers count together. Promises:
 // 1. An attempt is counted before it is verified: many at once get no further than one after the other.
 // 2. An account that does not exist is counted like an account that exists.
-// 3. One account from one address runs dry first, so that a stranger who guesses does not lock its owner out soon. What one bucket
-//    refuses does not count in the next one: a single address does not empty the account's.
+// 3. Strangers who guess lock no owner out where the owner has logged in before: from there an account has a bucket of its own, which
+//    runs dry first. What one bucket refuses does not count in the next one: a single address does not empty the account's.
 import { hash } from 'node:crypto'
 import type { Db } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 import { addressKey } from '../http/rate-limit.ts'
+import { findRecord, saveRecord } from './records.ts'
 
 export type Throttle = {
   /** 0 when the attempt may be made, else the seconds until the next one may. */
   take(email: string, address: string): Promise<number>
-  /** After a success: the account's owner may make every mistake again. */
+  /** After a success: the account's owner may make every mistake again, and is known at this address. */
   forgive(email: string, address: string): Promise<void>
 }
 
@@ -28,7 +29,7 @@ export function newThrottle(db: Db): Throttle {
       return (
         (await take(db, keys.account_at_address, of_account_at_address)) ||
         (await take(db, keys.address, of_address)) ||
-        (await take(db, keys.account, of_account))
+        ((await isKnown(db, keys.account_at_address)) ? 0 : await take(db, keys.account, of_account))
       )
     },
     forgive: async (email, address) => {
@@ -36,8 +37,22 @@ export function newThrottle(db: Db): Throttle {
       await db.query(sql`delete from login_attempts where key = any(${[keys.account_at_address, keys.account]})`)
       // An office behind one address logs in as often as it likes: only failures count there.
       await db.query(sql`update login_attempts set amount = greatest(amount - 1, 0) where key = ${keys.address}`)
+      await saveKnown(db, keys.account_at_address)
     },
   }
+}
+
+const known_model = 'KnownAddress'
+const known_days = 90
+
+const isKnown = async (db: Db, key: Buffer): Promise<boolean> =>
+  (await findRecord(db, known_model, 'id', key.toString('base64url'))) !== undefined
+
+/** Of no user: it stays when their logins end, as with a new password. */
+async function saveKnown(db: Db, key: Buffer): Promise<void> {
+  const of_none = { user_id: null, grant_id: null, user_code: null, uid: null }
+  const expires_at = new Date(Date.now() + known_days * 24 * 60 * 60 * 1000)
+  await saveRecord(db, { model: known_model, id: key.toString('base64url'), payload: {}, ...of_none, expires_at })
 }
 
 function keysOf(email: string, address: string) {

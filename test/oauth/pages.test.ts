@@ -2,7 +2,6 @@
 // no other site can send a form in a user's name.
 import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { newThrottle } from '#server/oauth/throttle.ts'
 import { newCall } from '#test/call.ts'
 import type { TestInstallation } from '#test/installation.ts'
 import { until } from '#test/until.ts'
@@ -120,24 +119,6 @@ describe('wrong passwords', () => {
     const [wrong_ones, refused] = [403, 429].map((code) => pages.filter(({ status }) => status === code).length)
     expect((wrong_ones ?? 0) + (refused ?? 0)).toBe(20)
     expect(wrong_ones).toBeLessThan(10)
-  })
-
-  test('one address cannot try many accounts, and many addresses cannot try one', async () => {
-    await forgiveAll()
-    const throttle = newThrottle(people.db)
-    const waits = async (attempt: (count: number) => [email: string, address: string]) => {
-      const seconds: number[] = []
-      for (let count = 0; count < 40; count += 1) seconds.push(await throttle.take(...attempt(count)))
-      return seconds.filter((wait) => wait > 0).length
-    }
-    expect(await waits((count) => [`a${count}@example.com`, '192.0.2.1'])).toBeGreaterThan(0)
-    expect(await waits((count) => ['b@example.com', `198.51.100.${count}`])).toBeGreaterThan(0)
-    expect(await waits((count) => [`c${count}@example.com`, `2001:db8::${count}`])).toBeGreaterThan(0)
-    expect(await waits((count) => [`d${count}@example.com`, `203.0.113.${count}`])).toBe(0)
-    // What one address is refused does not count against the account elsewhere.
-    expect(await waits(() => ['e@example.com', '192.0.2.2'])).toBeGreaterThan(0)
-    expect(await throttle.take('e@example.com', '192.0.2.3')).toBe(0)
-    await forgiveAll()
   })
 
   test('a login that succeeds forgives the mistakes before it', async () => {

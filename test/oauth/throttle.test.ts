@@ -1,0 +1,44 @@
+// How often a password may be tried, from one address and from many.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newThrottle } from '#server/oauth/throttle.ts'
+import type { Db } from '#server/store/db.ts'
+import { openTestDb } from '#test/store/test-store.ts'
+
+let opened: Awaited<ReturnType<typeof openTestDb>>
+let db: Db
+
+beforeAll(async () => {
+  opened = await openTestDb()
+  db = opened.db
+})
+
+afterAll(() => opened?.close())
+
+test('one address cannot try many accounts, and many addresses cannot try one', async () => {
+  const throttle = newThrottle(db)
+  const waits = async (attempt: (count: number) => [email: string, address: string]) => {
+    const seconds: number[] = []
+    for (let count = 0; count < 40; count += 1) seconds.push(await throttle.take(...attempt(count)))
+    return seconds.filter((wait) => wait > 0).length
+  }
+  expect(await waits((count) => [`a${count}@example.com`, '192.0.2.1'])).toBeGreaterThan(0)
+  expect(await waits((count) => ['b@example.com', `198.51.100.${count}`])).toBeGreaterThan(0)
+  expect(await waits((count) => [`c${count}@example.com`, `2001:db8::${count}`])).toBeGreaterThan(0)
+  expect(await waits((count) => [`d${count}@example.com`, `203.0.113.${count}`])).toBe(0)
+  // What one address is refused does not count against the account elsewhere.
+  expect(await waits(() => ['e@example.com', '192.0.2.2'])).toBeGreaterThan(0)
+  expect(await throttle.take('e@example.com', '192.0.2.3')).toBe(0)
+})
+
+test('strangers at many addresses do not lock an owner out where that one has logged in before', async () => {
+  const throttle = newThrottle(db)
+  const [owner, home] = ['owner@example.com', '192.0.2.10']
+  await throttle.forgive(owner, home)
+  for (let count = 0; count < 40; count += 1) await throttle.take(owner, `198.51.100.${count}`)
+  expect(await throttle.take(owner, '203.0.113.1')).toBeGreaterThan(0)
+  expect(await throttle.take(owner, home)).toBe(0)
+  // Nor is more to be guessed from there than from any address.
+  const waits: number[] = []
+  for (let count = 0; count < 10; count += 1) waits.push(await throttle.take(owner, home))
+  expect(waits.at(-1)).toBeGreaterThan(0)
+})
