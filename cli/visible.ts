@@ -2,12 +2,16 @@
 // move the cursor, answer for the keyboard or turn the text round is shown as it is written in JSON, not sent. Programs that read a pipe or
 // a file get every text as it is.
 
-/** Not the line's end, a tab, and the colours of a status. */
-const moving = /\u001b\[(?:0|3[123]|90)m|[^\P{Cc}\n\t]|\p{Bidi_Control}/gu
+/** Not the end of a line, and no tab. */
+const moving = /[^\P{Cc}\n\t]|\p{Bidi_Control}/gu
+/** What a status is printed with, behind an escape character. */
+const colours = ['[0m', '[31m', '[32m', '[33m', '[90m']
 
 export function visible(text: string): string {
-  return text.replaceAll(moving, (one) =>
-    one.length > 1 ? one : `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  const isColour = (one: string, at: number) =>
+    one === '\u001b' && colours.some((colour) => text.startsWith(colour, at + 1))
+  return text.replaceAll(moving, (one, at: number) =>
+    isColour(one, at) ? one : `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 }
 
