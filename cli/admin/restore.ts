@@ -36,10 +36,11 @@ export const restore: OperatorCommand = {
     const { config, need, text, texts, isSet } = input
     const from = parseTarget(need('from'))
     const recovery_key = await recoveryKeyOf(input)
-    if (isSet('list')) return await printList(input, from, recovery_key)
-    if (isSet('verify')) return await verify(input, from, recovery_key)
+    if (isSet('list')) return await openedBy(recovery_key, printList(input, from, recovery_key))
+    if (isSet('verify')) return await openedBy(recovery_key, verify(input, from, recovery_key))
     if (isSet('into-running')) return await restoreOne(input, from)
-    await restoreWhole(config, from, { recovery_key, at: parseTime(text('at')), services: texts('service') })
+    const chosen = { recovery_key, at: parseTime(text('at')), services: texts('service') }
+    await openedBy(recovery_key, restoreWhole(config, from, chosen))
   },
 }
 
@@ -50,7 +51,22 @@ export async function ensureRestoredFrom(config: Config, from_text: string): Pro
   const { recoveryKeyOf: normalised } = await import('#server/backup/repository.ts')
   const given = process.env['HOWDAH_RECOVERY_KEY']
   const recovery_key = given === undefined ? undefined : normalised(given)
-  await restoreWhole(config, parseTarget(from_text), { recovery_key, services: [] })
+  await openedBy(recovery_key, restoreWhole(config, parseTarget(from_text), { recovery_key, services: [] }))
+}
+
+/** What restic says of a wrong key names none. */
+async function openedBy<T>(recovery_key: string | undefined, work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    if (!(error instanceof Error) || !/wrong password or no key found|Resolving password failed/.test(error.message))
+      throw error
+    const message =
+      recovery_key === undefined
+        ? 'the repository is opened by its recovery key: give it in HOWDAH_RECOVERY_KEY, or to admin restore in a file (--key-file)'
+        : 'the recovery key is not that of this repository; howdah admin backup init printed it'
+    throw new CommandError(message, { cause: error })
+  }
 }
 
 type Chosen = Pick<RestoreSpec, 'recovery_key' | 'at' | 'services'>

@@ -145,6 +145,13 @@ test.skipIf(why)(
     const at = `${services}/${shop.service_id}`
     const env = { HOWDAH_RECOVERY_KEY: recovery_key }
     const words = ['admin', 'restore', '--from', text]
+    for (const [given, message] of [
+      [{}, 'give it in HOWDAH_RECOVERY_KEY'],
+      [{ HOWDAH_RECOVERY_KEY: recovery_key.replace(/^.{4}/, 'AAAA') }, 'is not that of this repository'],
+    ] as const) {
+      const refused = await howdah([...words, '--list', '--data-dir', join(nowhere, 'nothing')], given)
+      expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining(message) })
+    }
     expect((await howdah([...words, '--list'], env)).stdout).toMatch(new RegExp(`^${shop.service_id} +shop +20`, 'm'))
     expect((await howdah([...words, '--verify'], env)).stdout).toContain('The repository is whole')
     // Killed at some moment, it goes on where it was.
