@@ -170,7 +170,19 @@ export const extras: { readonly [Name in EndpointName]?: Extra } = {
     columns: [member('role', 'labels', 'role'), member('points', 'data')],
     show: (answer) => (answer as OutputOf<Api['getMetricSeries']>).map(seriesLines).join('\n\n'),
   },
+  getLogHistogram: {
+    show: (answer) => {
+      const { buckets, partial } = answer as OutputOf<Api['getLogHistogram']>
+      return [...buckets.flatMap(bucketLine), ...(partial ? ['Older entries are not counted.'] : [])].join('\n')
+    },
+  },
   getLineage: { show: (answer) => familyLines(answer as Family, undefined, '').join('\n') },
+}
+
+/** None for a stretch of time without entries. */
+function bucketLine({ time, counts }: OutputOf<Api['getLogHistogram']>['buckets'][number]): string[] {
+  const words = Object.entries(counts).map(([severity, count]) => `${severity} ${count}`)
+  return words.length === 0 ? [] : [`${time}  ${words.join(', ')}`]
 }
 
 type Series = OutputOf<Api['getMetricSeries']>[number]

@@ -260,6 +260,7 @@ describe('what a command means', () => {
     expect((await howdahHere(['service', 'metrics-available-series', 'measured'])).stdout).toMatch(/^connections$/m)
     const series = ['metrics-series', 'measured', '--name', 'connections', '--from', '1h ago', '--to', 'now']
     expect((await howdahHere(['service', ...series])).stdout).toContain('role=primary\n')
+    expect((await howdahHere(['service', 'logs-histogram', 'measured'])).stdout).not.toContain('counts')
     expect((await howdahHere(['project', 'audit'])).stdout).toMatch(/ENDPOINT.*\n.* createService .* 20\d/)
     expect((await howdahHere(['member', 'add', '--email', 'new@example.com', '--role', 'viewer'])).code).toBe(0)
     const link = await howdahHere(['member', 'create-login-link', 'new@example.com'])
