@@ -155,6 +155,11 @@ test('a hibernated Cluster says that it is healthy, and is stopped; with a Pod l
     state: 'stopped',
     settled: false,
   })
+  const join: Pod = { metadata: { name: 'j', labels: { 'cnpg.io/jobRole': 'join' } }, spec: { containers: [] } }
+  expect(observedOf({ wanted: off, settings, look: served(asleep, [join]), probed: undefined })).toMatchObject({
+    state: 'stopped',
+    settled: true,
+  })
   expect(observedOf({ wanted: off, settings, look: served(asleep, [podOf(1)]), probed: ok })).toMatchObject({
     state: 'serving',
     settled: false,
