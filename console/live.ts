@@ -65,8 +65,8 @@ async function takeTurns(
   while (!signal.aborted) {
     await visible(signal)
     if (signal.aborted) return
-    // Rejects when this tab leaves before it is its turn.
-    if (name !== undefined) await navigator.locks.request(name, { signal }, lead).catch(() => undefined)
+    // Rejects when this tab leaves before it is its turn, and where a browser gives a page none.
+    if (name !== undefined) await navigator.locks.request(name, { signal }, lead).catch(() => pause(again_ms, signal))
     else await lead()
   }
 }
