@@ -75,6 +75,32 @@ export function openPageTests(started: () => TestBrowser, between: () => Proxy):
     await press('Close for ever')
   })
 
+  test.skipIf(no_browser)(`a dialog keeps what was typed, and its place for a password${no_browser}`, async () => {
+    const { page } = user
+    const { service_id } = await browser.howdah.createService({ name: 'held' })
+    await user.open(`${services()}/${service_id}`)
+    await press('Fork')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name', { exact: true }).fill('held-twin')
+    await page.mouse.click(4, 400)
+    expect(await dialog.getByLabel('Name', { exact: true }).inputValue()).toBe('held-twin')
+    const { promise, resolve } = Promise.withResolvers<void>()
+    proxy.waits = { what: /^POST .*forkService$/, until: promise }
+    try {
+      await answer('Fork')
+      await dialog.locator('[aria-busy=true]').waitFor()
+      await page.keyboard.press('Escape')
+      await page.mouse.click(4, 400)
+    } finally {
+      proxy.waits = undefined
+      resolve()
+    }
+    await page.getByRole('heading', { name: 'held-twin', level: 1 }).waitFor()
+    await page.getByTestId('password').waitFor()
+    await page.getByRole('checkbox', { name: 'I have it' }).check()
+    await press('Close for ever')
+  })
+
   test.skipIf(no_browser)(`what is typed fast stands where it was typed${no_browser}`, async () => {
     const { page } = user
     await user.open(services())
