@@ -131,9 +131,7 @@ test.each([
   const other = await newWanted(provider, { size: 'shared' })
   await settle(provider, other)
   const staged = async () =>
-    new Map(
-      (await provider.backup?.stageWal())?.map((one) => [one.service_id, 'failed' in one ? one.failed : 'staged']),
-    )
+    new Map((await provider.backup?.stageWal())?.map(({ service_id, behind }) => [service_id, behind ?? 'staged']))
   const archive = join(homeOf(world, wanted), 'archive')
   const name = '000000010000000000000001'
   await asServiceUser(wanted, 'touch "$1/$2"', archive, name)
