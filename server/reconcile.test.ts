@@ -15,6 +15,13 @@ test.each([
   expect(changesOf(row, observed).map(({ kind, message }) => `${kind}: ${message}`)).toEqual(expected)
 })
 
+test('the end of a setback is told, once', () => {
+  const known = { ...row, settled_generation: row.generation }
+  expect(changesOf(known, { settled: true })).toEqual([{ kind: 'settled', message: `${settled} again` }])
+  expect(changesOf({ ...known, waiting_for: null }, { settled: true })).toEqual([])
+  expect(changesOf(known, { settled: false })).toEqual([])
+})
+
 test('what a tenant made a provider say is told without what would not be stored, or would fill the store', () => {
   expect(tellable('the mask failed: \u001b[2J\u0000\u009b \ud800\nand more\t.')).toBe(
     'the mask failed: \ufffd[2J\ufffd\ufffd \ufffd\nand more\t.',

@@ -95,8 +95,9 @@ export function changesOf(row: Progress, observed: Observed): { kind: string; me
     const message = observed.waiting_for
     events.push(observed.in_progress ? { kind: 'progress', message } : { kind: 'setback', message })
   }
-  if (settlesNow(row, observed)) {
-    events.push({ kind: 'settled', message: 'every change that was asked for is in effect' })
-  }
+  const is_over = observed.settled && observed.waiting_for === undefined && row.waiting_for !== null
+  const message = 'every change that was asked for is in effect'
+  if (settlesNow(row, observed)) events.push({ kind: 'settled', message })
+  else if (is_over) events.push({ kind: 'settled', message: `${message} again` })
   return events
 }
