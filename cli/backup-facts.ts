@@ -33,7 +33,7 @@ async function drillFacts(sql: Parameters<typeof listDrills>[0]): Promise<HostFa
   if (drills.length === 0) return []
   if (failed.length === 0) {
     const proven = drills.filter(({ is_proven }) => is_proven).length
-    const finding = `${proven} of ${drills.length} services were proven restorable within a day`
+    const finding = `${proven} of ${drills.length} services were proven restorable within a day, none failed`
     return [{ name, supported: true, finding }]
   }
   return failed.map(({ service_id, name: service, drill_error }) => ({
