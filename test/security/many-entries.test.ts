@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { storageOf } from '#providers/local/host/storage.ts'
+import { listNames } from '#providers/local/host/tenant-files.ts'
 import { readPage } from '#providers/local/log/page.ts'
 import { ensureLogRetention } from '#providers/local/log/retention.ts'
 import { positionAt, readTail } from '#providers/local/log/tail.ts'
@@ -91,6 +92,14 @@ test('a folder that is moved away while it is measured hides nothing but itself'
   expect(entered).toBeDefined()
   renameSync(entered ?? '', join(elsewhere, 'moved'))
   expect(await measured).toBeGreaterThan(2 * own)
+})
+
+test('an archive of more than two terabytes is listed', () => {
+  const folder = newFolder()
+  // So many names of one file, because a file system may allow no more.
+  const make = `for my $n (0 .. 299_999) { if ($n % 50_000) { link $first, $n or die } else { open my $f, ">", $n or die; $first = $n } }`
+  execFileSync('/usr/bin/perl', ['-e', make], { cwd: folder })
+  expect(listNames(folder)).toHaveLength(300_000)
 })
 
 function linkIfThere(path: string): string {

@@ -33,8 +33,8 @@ const as_new_file = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | 
 const as_entry = 0o10000000 | constants.O_NOFOLLOW
 
 const text_bytes_max = 1024 ** 2
-/** An archive of four terabytes has fewer. Of millions the server would do nothing else for seconds. */
-const names_max = 250_000
+/** An archive of eight terabytes has so many. Of many millions the server would do nothing else for seconds. */
+const names_max = 1_000_000
 const scratch = Buffer.allocUnsafeSlow(16_384)
 /** A removal that is not finished by then competes with a process that goes on adding; the next pass goes on. */
 const removal_rounds_max = 1_000
