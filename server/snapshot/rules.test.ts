@@ -43,6 +43,11 @@ test('a snapshot of a clock that was ahead by more than the interval does not co
   expect(isDue(rowOf(-3), rowOf(0.5))).toBe(false)
 })
 
+test('a store whose clock is ahead by minutes makes no hurried schedule take one after the other', () => {
+  const hurried = policyFor(policy, { archive_presses: true })
+  expect(snapshotIsDue([rowOf(-5 / (24 * 60))], { policy: hurried, now })).toBe(false)
+})
+
 test('of those that forks NOW have left, the newest stays until a newer snapshot is complete', () => {
   const expired = (...rows: SnapshotRow[]) => expiredSnapshots(rows, policy)
   expect(expired(ofNow(0.1), ofNow(0.2), rowOf(1))).toEqual(['0.2'])

@@ -30,12 +30,16 @@ export const snapshotIsDue = (rows: readonly SnapshotRow[], schedule: Schedule):
 
 type Schedule = { policy: SnapshotPolicy; now: Date }
 
+/** The clock of the store, by which one is requested, and that of the server. */
+const clocks_differ_seconds_max = 3_600
+
 function secondsUntilDue(rows: readonly SnapshotRow[], { policy, now }: Schedule): number {
   const regular = rows.filter(isRegular)
   if (lasting(regular).some((row) => row.taken_at === null)) return Infinity
   const ages = regular.map((row) => (now.getTime() - row.requested_at.getTime()) / 1000)
   // A clock that was ahead when one was requested, and was set right since, must not end the schedule.
-  const age_seconds = Math.min(Infinity, ...ages.filter((age) => age > -policy.interval_seconds))
+  const ahead_seconds_max = Math.max(policy.interval_seconds, clocks_differ_seconds_max)
+  const age_seconds = Math.min(Infinity, ...ages.filter((age) => age > -ahead_seconds_max))
   return policy.interval_seconds - age_seconds
 }
 
