@@ -40,6 +40,8 @@ export class RepositoryRefused extends Error {
 }
 
 const short_seconds = 60
+/** Of the id of a run that they made, old versions of restic tell so much. */
+const told_chars = 8
 /** 26 letters and the digits that are not mistaken for letters. */
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
@@ -87,9 +89,10 @@ function refuseOther(runs: readonly Run[], { incarnation }: OwnRepository, targe
 function ownersOnly(restic: Restic, runs: Run[], refuse: () => void): Restic {
   return async (args, options) => {
     if (['backup', 'forget', 'prune'].includes(args[0] ?? '')) {
-      const ids = await restic(['list', 'snapshots', '--no-lock'], { timeout_seconds: short_seconds })
-      const isKnown = (id: string) => runs.some((run) => id.startsWith(run.id))
-      if (!ids.split('\n').filter(Boolean).every(isKnown)) runs.splice(0, runs.length, ...(await listRuns(restic)))
+      const text = await restic(['list', 'snapshots', '--no-lock'], { timeout_seconds: short_seconds })
+      const known = new Set(runs.map(({ id }) => id.slice(0, told_chars)))
+      const isKnown = (id: string) => known.has(id.slice(0, told_chars))
+      if (!text.split('\n').filter(Boolean).every(isKnown)) runs.splice(0, runs.length, ...(await listRuns(restic)))
       refuse()
     }
     return await restic(args, options)
