@@ -8,8 +8,6 @@ export type StagedWal = {
   folder: string
   /** By their path below the folder. */
   files: readonly { path: string; bytes: number }[]
-  /** The archived files that it has, which have no gap; absent: none yet. */
-  archived?: { first: string; last: string }
   /** Why WAL up to that moment is not in the files, and follows later; absent: it is. The files of the last time stay. */
   behind?: string
 }

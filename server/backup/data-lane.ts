@@ -7,7 +7,7 @@ import type { Place, Repository } from './repository.ts'
 import { list_timeout_seconds, listRuns, listStored, type Run, storeRun } from './restic.ts'
 import { newUpkeep } from './upkeep.ts'
 
-type Parts = Parameters<typeof newUpkeep>[0] & { place: Place; backups: readonly Backup[] }
+type Parts = Parameters<typeof newUpkeep>[0] & { place: Place; backups: readonly Pick<Backup, 'listSnapshots'>[] }
 
 const data_timeout_seconds = 6 * 3600
 
@@ -16,30 +16,27 @@ export function newDataLane({ place, backups, state, ...parts }: Parts) {
   const lookAfter = newUpkeep({ state, ...parts })
 
   const storeSnapshot = async (repository: Repository, snapshot: StagedSnapshot) => {
-    await state.save({ storing: snapshot.snapshot_id })
-    await storeCompared(repository, snapshot)
-    await state.save({ storing: undefined })
-  }
-  const storeCompared = async ({ restic, runs }: Repository, snapshot: StagedSnapshot) => {
     const { service_id, snapshot_id, taken_at, folder } = snapshot
+    const { restic, runs } = repository
     const tags = ['data', `service-${service_id}`, `snapshot-${snapshot_id}`, `taken-${taken_at.getTime()}`]
     const named = { host: place.installation_id, tags, paths: [inDataDir(folder)], time: new Date() }
     const options = { timeout_seconds: data_timeout_seconds, cwd: place.data_dir }
+    await state.save({ storing: snapshot_id })
     const run = await storeRun(restic, named, options)
     const wanted = await sizesIn(folder)
     const by_name = new Map(wanted.map(([path, bytes]) => [inDataDir(path), bytes]))
     const { id, files } = await listStored(restic, run, by_name)
     const lacks = wanted.find(([path, bytes]) => files.get(inDataDir(path)) !== bytes)?.[0]
     const is_gone = wanted.length === 0
-    if (lacks === undefined && !is_gone) {
-      runs.push({ id, time: named.time, tags, hostname: place.installation_id })
-      return
-    }
-    await restic(['forget', id], { timeout_seconds: list_timeout_seconds })
-    if (!is_gone) throw new Error(`the snapshot ${snapshot_id} lacks ${lacks} in the repository and is stored again`)
+    if (is_gone || lacks !== undefined) await forgetUncompared(repository)
+    if (lacks !== undefined)
+      throw new Error(`the snapshot ${snapshot_id} lacks ${lacks} in the repository and is stored again`)
+    if (is_gone) return
+    runs.push({ id, time: named.time, tags, hostname: place.installation_id })
+    await state.save({ storing: undefined })
   }
 
-  /** Of a copy that was cut short by a kill, or by a repository that went away, a run may be left that lacks files. */
+  /** What there is of a copy that lacks files, or that was cut short by a kill, or by a repository that went away. */
   const forgetUncompared = async ({ restic, runs }: Repository) => {
     const { storing } = await state.read()
     if (storing === undefined) return

@@ -4,7 +4,7 @@ import type { StagedWal } from '#providers/provider.ts'
 import type { Place, Repository } from './repository.ts'
 import { listStored, run_timeout_seconds, storeRun } from './restic.ts'
 import type { Archived } from './retention.ts'
-import { behindTag } from './runs.ts'
+import { archivedOf, behindTag } from './runs.ts'
 
 /** A run is not cut short while it can be as slow as this: what it has sent would be sent again. */
 const slowest_bytes_per_second = 256 * 1024
@@ -41,8 +41,7 @@ export function newWalStore({ data_dir, installation_id }: Place, archived: Map<
     const { id, files: stored } = await listStored(restic, run, wanted)
     known = stored
     runs.push({ id, time, tags, hostname: installation_id })
-    const entries = staged.flatMap((one) => (one.archived ? [[one.service_id, one.archived] as const] : []))
-    archived.set(id, Object.fromEntries(entries))
+    archived.set(id, archivedOf(stored))
     // A drill may have staged more of it meanwhile.
     return (one) => one.files.find(({ path, bytes: size }) => (stored.get(keyOf(one, path)) ?? -1) < size)?.path
   }

@@ -120,16 +120,8 @@ async function stageOne({ effect }: Machine, node: Node, staged: Seen): Promise<
   if (behind === undefined && written_ms < at.getTime() - settled_ms)
     staged.set(node.service_id, { written_ms, data: node.data })
   else staged.delete(node.service_id)
-  const segments = [...archived].filter((name) => segment_name.test(name)).toSorted(byPosition)
-  const [first, last] = [segments[0], segments.at(-1)]
-  return {
-    service_id: node.service_id,
-    at,
-    folder: node.backup,
-    files: await filesIn(node.backup),
-    ...(first !== undefined && last !== undefined && { archived: { first, last } }),
-    ...(behind !== undefined && { behind }),
-  }
+  const files = await filesIn(node.backup)
+  return { service_id: node.service_id, at, folder: node.backup, files, ...(behind !== undefined && { behind }) }
 }
 
 /** What a copy of the folder has. */
@@ -155,8 +147,6 @@ async function removeCutOff(folder: string, now: Date): Promise<void> {
     if (stats && now.getTime() - stats.mtimeMs > cut_off_ms) await rm(join(folder, name), { force: true })
   }
 }
-
-const byPosition = (one: string, other: string) => (one.slice(8) < other.slice(8) ? -1 : 1)
 
 /** Links in our folder to all whole files of the archive, and to nothing else. */
 async function mirror({ archive }: Node, to: string): Promise<void> {
