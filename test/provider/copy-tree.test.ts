@@ -43,7 +43,8 @@ const listing = (path: string) => readdirSync(path, { recursive: true, encoding:
 const modeOf = (path: string) => (lstatSync(join(to, path)).mode & 0o777).toString(8)
 
 test.each([
-  ['a file of holes that is longer than the disk', () => longFile(), 'base/1/hole'],
+  ['a file of holes that is longer than the disk', () => longFile('base/1/hole'), 'from/base/1/hole'],
+  ['such a file in the directory itself', () => longFile('hole'), 'from/hole'],
   ['folders that are deeper than any of PostgreSQL', () => deepFolders(), 'deeper than any folder'],
 ])('%s of a service’s user end a copy', async (_, make, words) => {
   unlinkSync(join(from, 'base/link'))
@@ -51,9 +52,9 @@ test.each([
   await expect(copyTree(from, to, { of_tenant: 'in its reach' })).rejects.toThrow(words)
 })
 
-function longFile(): void {
-  writeFileSync(join(from, 'base/1/hole'), '')
-  truncateSync(join(from, 'base/1/hole'), 15 * 1024 ** 4)
+function longFile(path: string): void {
+  writeFileSync(join(from, path), '')
+  truncateSync(join(from, path), 15 * 1024 ** 4)
 }
 
 function deepFolders(): void {

@@ -184,7 +184,7 @@ async function copyEntry(copying: Copying, from: OpenFolder, name: string, targe
   if (source === undefined) return
   if (copying.bytes + fstatSync(source).size > copying.bytes_max) {
     closeSync(source)
-    throw new Planted(from.folder, `${from.below}/${name}`, 'longer than what the disk could hold')
+    throw new Planted(from.folder, join(from.below, name), 'longer than what the disk could hold')
   }
   const bytes = await copyOpened(source, target, copying)
   copying.bytes += bytes
