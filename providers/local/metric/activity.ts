@@ -12,16 +12,10 @@ export type Activity = {
 }
 
 const statement_timeout_ms = 2_000
-const names = [
-  'connections',
-  'transactions',
-  'blocks_hit',
-  'blocks_read',
-] as const satisfies readonly (keyof Activity)[]
 
 export async function activityOf(node: Node): Promise<Activity | undefined> {
   return await withSuperuser(node, { statement_timeout_ms }, async (client) => {
-    const { rows } = await client.query<Record<string, unknown>>(
+    const { rows } = await client.query<Record<keyof Activity, unknown>>(
       `select (select count(*) from pg_catalog.pg_stat_activity
                where backend_type = 'client backend' and usename <> 'postgres') as connections,
               sum(xact_commit + xact_rollback) as transactions, sum(blks_hit) as blocks_hit, sum(blks_read) as blocks_read
@@ -35,10 +29,12 @@ export async function activityOf(node: Node): Promise<Activity | undefined> {
  * Pure. Undefined unless all of them are counts: a program of the service's user that answers in the place of the server may say anything,
  * and a value that no column holds would keep the values of all services out of the store.
  */
-export function countsOf(row: Record<string, unknown>): Activity | undefined {
-  const [connections = -1, transactions = -1, blocks_hit = -1, blocks_read = -1] = names.map((name) =>
-    Number(row[name]),
-  )
-  const counts = { connections, transactions, blocks_hit, blocks_read }
+export function countsOf(row: Record<keyof Activity, unknown>): Activity | undefined {
+  const counts = {
+    connections: Number(row.connections),
+    transactions: Number(row.transactions),
+    blocks_hit: Number(row.blocks_hit),
+    blocks_read: Number(row.blocks_read),
+  }
   return Object.values(counts).every((count) => Number.isSafeInteger(count) && count >= 0) ? counts : undefined
 }
