@@ -96,6 +96,7 @@ const broken = [
   ['its kubeconfig is neither YAML nor JSON', 'users: [{ name: me, user: { token: "s3cret" }'],
   ['its kubeconfig is neither YAML nor JSON', '{"users":[{"user":{"token": s3cret}}]}'],
   ['the program sh of its kubeconfig failed (7)', "['-c', 'echo s3cret >&2; exit 7']"],
+  ['the program sh of its kubeconfig failed (SIGTERM)', "['-c', 'echo s3cret >&2; kill $$']"],
   ['the program sh of its kubeconfig printed no credential', "['-c', 'echo s3cret']"],
 ] as const
 
@@ -104,7 +105,7 @@ test.each(broken)('what fails of a kubeconfig is told without what it has: %s', 
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const kubeconfig = join(folder, 'config.yaml')
   const user = `user: { exec: { apiVersion: client.authentication.k8s.io/v1, command: /bin/sh, args: ${part} } }`
-  writeFileSync(kubeconfig, part.startsWith('[') ? yaml.replace('user: { tokenFile: token }', user) : part)
+  writeFileSync(kubeconfig, part.startsWith('[') ? yaml.replace('user: { tokenFile: token }', () => user) : part)
   const failure = await readAccess({ kubeconfig }).catch((error: unknown) => error)
   expect(failure).toStrictEqual(new NoAnswer(words))
 })

@@ -119,8 +119,8 @@ async function runExec(exec: Members, near: string): Promise<Members> {
     timeout: exec_timeout_ms,
   }).catch((error: unknown) => {
     // Its message has the arguments, and what the program printed.
-    const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : ''
-    throw new NoAnswer(`${program} failed${code}`)
+    const { code, signal } = Object(error) as { code?: unknown; signal?: unknown }
+    throw new NoAnswer(`${program} failed (${String(code ?? signal)})`)
   })
   const credential = parsedBy((json) => JSON.parse(json), stdout, `${program} printed no credential`)
   const status = members(members(credential)['status'])
