@@ -1,7 +1,7 @@
 // The making of a service, a copy of another region's among them, that fails again and again, over a fake API server: Kubernetes would give
 // it up in the end, and the operator wait for ever; so its Cluster is made anew, also by a provider that dies in between.
 import { expect, test } from 'vitest'
-import type { WantedReplicaSet, WantedService } from '#providers/provider.ts'
+import type { Provider, WantedReplicaSet, WantedService } from '#providers/provider.ts'
 import { until } from '#test/until.ts'
 import { newTestId, newWanted, settle } from './wanted.ts'
 import { namespaceOf, useKubernetes } from './world.ts'
@@ -75,31 +75,40 @@ test.each([
   expect(secretNow()).toBeUndefined()
 })
 
+async function newSet(provider: Provider, service: WantedService): Promise<WantedReplicaSet> {
+  const { home } = await newWanted(provider)
+  const shape = { nodes: 1, size: 'shared', home, reach: home } as const
+  return { replica_set_id: newTestId(), generation: 1, deleted: false, service, ...shape }
+}
+
 test('a replica set of which the copy failed several times is begun anew', async () => {
   const { api, operator, open } = await newWorld()
   const provider = await open()
   const service = await newWanted(provider)
   await settle(provider, service)
   const goOn = operator.hold()
-  const { home } = await newWanted(provider)
-  const size = 'shared' as const
-  const replica_set_id = newTestId()
-  const set: WantedReplicaSet = {
-    replica_set_id,
-    generation: 1,
-    deleted: false,
-    nodes: 1,
-    size,
-    home,
-    reach: home,
-    service,
-  }
+  const set = await newSet(provider, service)
   const apply = () => provider.replica_set.apply(set)
   await apply()
-  const [namespace, name] = [namespaceOf(service), `r-${replica_set_id}`]
+  const [namespace, name] = [namespaceOf(service), `r-${set.replica_set_id}`]
   for (let times = 0; times < 4; times += 1) api.failJob(namespace, name, 'pgbasebackup', [])
   const words = 'its copy failed several times; it is begun anew'
   await until(async () => (await apply()).waiting_for === words, { what: 'it is begun anew' })
   goOn()
   await until(async () => (await apply()).settled, { what: 'it is there' })
+})
+
+test('a replica set of which a change is refused is seen as it is', async () => {
+  const { api, operator, open } = await newWorld()
+  const provider = await open()
+  const service = await newWanted(provider)
+  await settle(provider, service)
+  const set = await newSet(provider, service)
+  await until(async () => (await provider.replica_set.apply(set)).settled, { what: 'it is there' })
+  api.refuse(/\/clusters\//)
+  const resize = () => provider.replica_set.apply({ ...set, generation: 2, size: { cpu_millis: 1000, memory_gbs: 4 } })
+  const waiting_for = 'region test refused an object: denied by a webhook'
+  expect(await resize()).toMatchObject({ state: 'serving', settled: false, waiting_for })
+  operator.crash(namespaceOf(service), `r-${set.replica_set_id}-1`)
+  await until(async () => (await resize()).state === 'not_serving', { what: 'its end is seen' })
 })

@@ -2,9 +2,10 @@
 // refuses is an answer in words, not a failure.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Pass } from '../../provider.ts'
-import { sentenceOf } from '../api/errors.ts'
-import type { Cell } from '../cell.ts'
+import { isStatus, sentenceOf } from '../api/errors.ts'
+import { type Cell, type Change, make } from '../cell.ts'
 import { StoreTrouble } from '../store/store.ts'
+import type { Lack } from './lack.ts'
 
 /** For the first lists after a start. */
 const whole_ms_max = 4_000
@@ -25,6 +26,17 @@ export async function passOver<T>(
     const sentence = error instanceof StoreTrouble ? error.message : sentenceOf(error, cell.region)
     if (sentence === undefined) throw error
     return unknownOf(sentence)
+  }
+}
+
+/** Undefined: all is made. What the cell refuses keeps the rest from being made, and what is there can be seen all the same. */
+export async function makeOrRefused(cell: Cell, changes: readonly Change[], pass?: Pass): Promise<Lack | undefined> {
+  try {
+    await make(cell, changes, pass)
+    return undefined
+  } catch (error) {
+    if (!isStatus(error, 400, 403, 422)) throw error
+    return { waiting_for: sentenceOf(error, cell.region) ?? error.message, in_progress: false }
   }
 }
 

@@ -9,7 +9,7 @@ import { nodePortOf } from '../cluster/access.ts'
 import { givenUp, jobTrouble } from '../cluster/job-trouble.ts'
 import { hasResources, inProgress, type Lack, probeLack } from '../cluster/lack.ts'
 import { instancesOf, isReady, lookAt, lookAtSet, named, type Owned } from '../cluster/look.ts'
-import { noImage, passOver, unknown } from '../cluster/pass.ts'
+import { makeOrRefused, noImage, passOver, unknown } from '../cluster/pass.ts'
 import { podTrouble } from '../cluster/pod-trouble.ts'
 import { hasHibernated } from '../cluster/power.ts'
 import { majorOf } from '../cluster/version.ts'
@@ -57,8 +57,9 @@ async function apply(cell: Cell, wanted: WantedReplicaSet, pass?: Pass): Promise
     return observed('absent', { waiting_for: 'its service does not run', in_progress: true })
   const major = majorOf(parent.cluster)
   if (major === undefined) return unknown(noImage(cell))
-  await make(cell, await changesOf(cell, wanted, major, first), pass)
-  return await observe(cell, wanted, names, look())
+  const refused = await makeOrRefused(cell, await changesOf(cell, wanted, major, first), pass)
+  const seen = await observe(cell, wanted, names, look())
+  return refused === undefined ? seen : observed(seen.state, refused)
 }
 
 async function changesOf(cell: Cell, wanted: WantedReplicaSet, major: number, look: Owned): Promise<Change[]> {

@@ -1,11 +1,10 @@
 // One pass over a service: read what exists, change what differs, read again, and log in as a client would. Nothing is remembered.
 import { probe, type Probe } from '../../postgres/probe.ts'
 import type { ObservedService, Pass, WantedService } from '../../provider.ts'
-import { isStatus, sentenceOf } from '../api/errors.ts'
 import type { Thing } from '../api/kinds.ts'
 import { type Cell, type Change, make } from '../cell.ts'
 import { namesOf, type ServiceNames } from '../names.ts'
-import { noImage, passOver, unknown } from '../cluster/pass.ts'
+import { makeOrRefused, noImage, passOver, unknown } from '../cluster/pass.ts'
 import { givenUp, jobTrouble } from '../cluster/job-trouble.ts'
 import { inProgress, type Lack } from '../cluster/lack.ts'
 import { poolerChanges, type PoolerChanges, poolerLack, poolerRemoval, roleSecretChanges } from '../pooler/pooler.ts'
@@ -69,17 +68,6 @@ async function apply(cell: Cell, wanted: WantedService, pass?: Pass): Promise<Ob
   const seen = await observe(cell, wanted, lookNow())
   const told = refused === undefined ? seen : { ...seen, ...observed(seen.state, refused) }
   return await withSnapshots(cell, wanted, names, { seen: told, lookNow, pass })
-}
-
-/** A change that the cell refuses: what the service is can be seen all the same. */
-async function makeOrRefused(cell: Cell, changes: readonly Change[], pass?: Pass): Promise<Lack | undefined> {
-  try {
-    await make(cell, changes, pass)
-    return undefined
-  } catch (error) {
-    if (!isStatus(error, 400, 403, 422)) throw error
-    return { waiting_for: sentenceOf(error, cell.region) ?? error.message, in_progress: false }
-  }
 }
 
 async function observe(cell: Cell, wanted: WantedService, look: Look): Promise<ObservedService> {
