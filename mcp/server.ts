@@ -42,6 +42,14 @@ export function newMcpServer(options: McpOptions): Server {
     { name: 'howdah', version },
     { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions },
   )
+  const noted = async <T>(call: Promise<T>): Promise<T> => {
+    calls.add(call)
+    try {
+      return await call
+    } finally {
+      calls.delete(call)
+    }
+  }
   // Schemas are JSON by nature; the library's type spells JSON out.
   const listed = [...tools.values()].map(factsOf) as unknown as ListToolsResult['tools']
   server.setRequestHandler('tools/list', async () => ({ tools: listed }))
@@ -54,23 +62,20 @@ export function newMcpServer(options: McpOptions): Server {
     if (calls.size >= calls_at_once_max)
       return refusal(`${calls_at_once_max} calls are under way; wait for their answers`)
     const answered = acceptedContent<{ name: string }>(mcpReq.inputResponses, asked_name)
-    const call = callTool(tool, options, { ...params.arguments, ...(answered && { confirm: answered.name }) })
-    calls.add(call)
+    const args = { ...params.arguments, ...(answered && { confirm: answered.name }) }
     try {
-      return await call
+      return await noted(callTool(tool, options, args))
     } catch (error) {
       const can_ask = server.getClientCapabilities()?.elicitation !== undefined
       if (!(error instanceof Unconfirmed)) throw error
       // A user who was asked already, and declined, is not asked again.
       return can_ask && mcpReq.inputResponses === undefined ? askForName(params.arguments) : refusalOf(error)
-    } finally {
-      calls.delete(call)
     }
   })
-  server.setRequestHandler('resources/list', async () => ({ resources: await listResources(world) }))
+  server.setRequestHandler('resources/list', async () => ({ resources: await noted(listResources(world)) }))
   server.setRequestHandler('resources/templates/list', async () => ({ resourceTemplates: [...resource_templates] }))
   server.setRequestHandler('resources/read', async ({ params }) => ({
-    contents: await inWords(() => readResource(world, params.uri)),
+    contents: await noted(inWords(() => readResource(world, params.uri))),
   }))
   server.setRequestHandler('prompts/list', async () => ({ prompts: listPrompts() }))
   server.setRequestHandler('prompts/get', async ({ params }) =>

@@ -8,7 +8,7 @@ import { repository } from '#test/e2e/howdah.ts'
 import { startInRegion } from '#test/http/region.ts'
 import type { TestInstallation } from '#test/installation.ts'
 
-type Answer = { id: number; result: { isError?: boolean; content: { text: string }[] } }
+type Answer = { id: number; result: object }
 
 let howdah: TestInstallation
 let home = ''
@@ -24,17 +24,20 @@ beforeEach(() => {
 })
 afterEach(() => removeDataDir(home))
 
-/** The answers to the calls, each with the texts of its content. Stdin ends right behind the last one. */
+/** The answers to the calls, each with the texts of its content. */
 async function answersTo(calls: readonly [name: string, args: object][], env: Record<string, string>) {
+  const requests = calls.map(([name, args]) => ({ method: 'tools/call', params: { name, arguments: args } }))
+  const results = (await resultsOf(requests, env)) as { content: { text: string }[] }[]
+  return results.map(({ content }) => content.map(({ text }) => text).join('\n'))
+}
+
+/** Stdin ends right behind the last request. */
+async function resultsOf(requests: readonly object[], env: Record<string, string>): Promise<object[]> {
   const hello = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'pipe', version: '1' } }
   const messages = [
     { id: 0, method: 'initialize', params: hello },
     { method: 'notifications/initialized' },
-    ...calls.map(([name, args], index) => ({
-      id: index + 1,
-      method: 'tools/call',
-      params: { name, arguments: args },
-    })),
+    ...requests.map((request, index) => ({ id: index + 1, ...request })),
   ]
   const stdout = await new Promise<string>((resolve, reject) => {
     const child = execFile(
@@ -52,7 +55,7 @@ async function answersTo(calls: readonly [name: string, args: object][], env: Re
   return answers
     .filter(({ id }) => id > 0)
     .toSorted((a, b) => a.id - b.id)
-    .map(({ result }) => result.content.map(({ text }) => text).join('\n'))
+    .map(({ result }) => result)
 }
 
 const session = () => ({ HOWDAH_SERVER: howdah.server.public_url, HOWDAH_TOKEN: howdah.token })
@@ -68,6 +71,13 @@ test('calls that are under way when stdin ends are answered', async () => {
   )
   expect(listed).toContain('"name":"shop"')
   expect(found).toContain('"name":"shop"')
+})
+
+test('a resource that is being read when stdin ends is answered', async () => {
+  const { service_id } = await howdah.createService({ name: 'read' })
+  const uri = `howdah://projects/${howdah.project_id}/services/${service_id}`
+  const [read] = await resultsOf([{ method: 'resources/read', params: { uri } }], session())
+  expect(read).toMatchObject({ contents: [{ text: expect.stringContaining('"name":"read"') }] })
 })
 
 test('a service whose password cannot be kept is made once, and the answer says so', async () => {
