@@ -36,7 +36,7 @@ export async function runUserCommand(
   try {
     return await command.run(newContext(input, around))
   } catch (error) {
-    throw inWords(error, input.isSet('verbose'))
+    throw inWords(error, input)
   }
 }
 
@@ -76,7 +76,7 @@ const exit_by_status: Readonly<Record<number, number>> = {
 }
 
 /** The server's refusal with all its details, a line each. */
-function inWords(error: unknown, is_verbose: boolean): unknown {
+function inWords(error: unknown, input: Input): unknown {
   if (error instanceof Error && error.name === 'TimeoutError') {
     return new CommandError('the server does not answer in time; try again', { cause: error })
   }
@@ -85,12 +85,12 @@ function inWords(error: unknown, is_verbose: boolean): unknown {
   const lines = [error.message, ...(error.details?.split('\n') ?? []).map((line) => `  ${line}`)]
   if (error.code === 'UNAUTHORIZED') {
     lines.push(
-      process.env['HOWDAH_TOKEN']
+      process.env['HOWDAH_TOKEN'] && !input.isSet('profile')
         ? '  HOWDAH_TOKEN is not valid there, or not any more; without it the login of howdah login is used'
         : '  the login or the token is not valid any more: howdah login makes a new one',
     )
   }
-  if (is_verbose && error.request_id !== undefined) lines.push(`  request ${error.request_id}`)
+  if (input.isSet('verbose') && error.request_id !== undefined) lines.push(`  request ${error.request_id}`)
   return new CommandError(lines.join('\n'), {
     exit_code: exit_by_status[error.status] ?? exit_codes.failed,
     cause: error,

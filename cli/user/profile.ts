@@ -96,13 +96,15 @@ export async function chosenProfile(
   const [all, { profile }] = await Promise.all([listCredentials(), findConfig()])
   const names = Object.keys(all)
   if (server !== undefined) {
-    const { origin } = new URL(server.url)
+    const { origin, host } = new URL(server.url)
     const at_server = names.filter((name) => new URL(all[name]?.api_url ?? '').origin === origin)
     const found = at_server.find((name) => name === profile) ?? at_server[0]
     if (found !== undefined) return found
+    // In a profile of its own, or it would take the place of a login elsewhere.
+    const beside = names.length === 0 ? '' : ` --profile ${host}`
     throw noLogin(
       `there is no login at ${origin}, which ${server.by} names`,
-      `howdah login --server ${origin} makes one`,
+      `howdah login --server ${origin}${beside} makes one`,
     )
   }
   return profile ?? (names.length === 1 ? (names[0] ?? default_profile) : default_profile)

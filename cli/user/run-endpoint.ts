@@ -140,9 +140,9 @@ async function show(
   const latest = is_of_answer ? { ...seen, ...(initial_password !== undefined && { initial_password }) } : answer
   if (extra.after !== undefined) await extra.after(context, session, made, isService(seen) ? seen : undefined, is_kept)
   if (format === 'table' && (extra.after !== undefined || waited !== undefined)) return
-  if (format === 'table' && extra.show !== undefined) return terminal.print(extra.show(answer))
   if (format === 'table' && answer === undefined) return terminal.say('Done.')
-  printAnswer(terminal, latest, { format, columns: extra.columns ?? derivedColumns(endpoint), is_read })
+  const shown = format === 'table' && extra.show !== undefined ? extra.show(answer) : latest
+  printAnswer(terminal, shown, { format, columns: extra.columns ?? derivedColumns(endpoint), is_read })
 }
 
 function isService(answer: unknown): answer is Service {

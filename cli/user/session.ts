@@ -53,8 +53,8 @@ export async function openSession(input: Input, around: Surroundings, as: AuditC
   )
   const patient_fetch = retrying(watched_fetch, { onRetry: tellOnce(terminal) })
   const fromEnvironment = (name: PreferenceName) => process.env[`HOWDAH_${name.toUpperCase()}`] || undefined
-  const [token, server] = [tokenFrom(process.env['HOWDAH_TOKEN']), process.env['HOWDAH_SERVER']]
-  if (token && !input.isSet('profile')) {
+  const [token, server] = [tokenOfEnvironment(input), process.env['HOWDAH_SERVER']]
+  if (token) {
     if (!server) throw new UsageError('HOWDAH_TOKEN is set and HOWDAH_SERVER is not: it names the server of the token')
     const api_url = apiUrlOf(server)
     const preferred = preferring(fromEnvironment, folderFor(folder, api_url), {})
@@ -73,9 +73,9 @@ export async function openSession(input: Input, around: Surroundings, as: AuditC
   return { profile, api_url, token: own_token, client, preferred }
 }
 
-/** As a file or a vault may give it: with spaces around it, or a colon. */
-function tokenFrom(text = ''): string {
-  const token = text.trim()
+/** As a file or a vault may give it: with spaces around it, or a colon. Empty: there is none, or a profile is chosen in its place. */
+function tokenOfEnvironment(input: Input): string {
+  const token = input.isSet('profile') ? '' : (process.env['HOWDAH_TOKEN'] ?? '').trim()
   if (/[^\u0021-\u007e]/.test(token)) throw new UsageError('HOWDAH_TOKEN is no token: it has spaces or line breaks')
   return token.replace(/^([A-Z0-9]+):/, '$1.')
 }

@@ -99,6 +99,10 @@ describe('logins', () => {
       expect([text, ran.code]).toEqual([text, code])
       if (code !== 0) expect(ran.stderr).toContain('HOWDAH_TOKEN is n')
     }
+    // A profile that is chosen comes instead, whatever the variable has.
+    vi.stubEnv('HOWDAH_TOKEN', 'no token')
+    const refused = await howdahHere(['service', 'list', '--profile', 'default'])
+    expect(refused).toMatchObject({ code: 4, stderr: expect.stringContaining('howdah login makes a new one') })
     vi.stubEnv('HOWDAH_TOKEN', installation.token)
     expect((await howdahHere(['service', 'list'])).code).toBe(0)
     expect((await howdahHere(['whoami'])).stdout).toContain('admin@')
@@ -110,7 +114,9 @@ describe('logins', () => {
     const ran = await howdahHere(['service', 'list'])
     expect(ran).toMatchObject({
       code: 4,
-      stderr: expect.stringContaining('there is no login at http://127.0.0.1:9, which HOWDAH_SERVER names'),
+      stderr: expect.stringContaining(
+        'no login at http://127.0.0.1:9, which HOWDAH_SERVER names; howdah login --server http://127.0.0.1:9 --profile 127.0.0.1:9',
+      ),
     })
     await leaveLoginOf('local', { api_url: 'http://127.0.0.1:9/public/api/v1', token: 'K.s', project_id: 'p' })
     vi.stubEnv('HOWDAH_SERVER', installation.server.url)
@@ -261,6 +267,8 @@ describe('what a command means', () => {
     const series = ['metrics-series', 'measured', '--name', 'connections', '--from', '1h ago', '--to', 'now']
     expect((await howdahHere(['service', ...series])).stdout).toContain('role=primary\n')
     expect((await howdahHere(['service', 'logs-histogram', 'measured'])).stdout).not.toContain('counts')
+    const none = await howdahHere(['service', 'logs-histogram', 'measured', '--search', 'in no entry'])
+    expect(none).toMatchObject({ code: 0, stdout: '' })
     expect((await howdahHere(['project', 'audit'])).stdout).toMatch(/ENDPOINT.*\n.* createService .* 20\d/)
     expect((await howdahHere(['member', 'add', '--email', 'new@example.com', '--role', 'viewer'])).code).toBe(0)
     const link = await howdahHere(['member', 'create-login-link', 'new@example.com'])
