@@ -19,15 +19,21 @@ const calls: Calls = client
 
 const attempts_max = 3
 
+// Whatever a browser knows of networks: the server may be on the same machine, and an act that waits for a network would be done later,
+// when it is not wanted any more.
+const networkMode = 'always'
+
 export const queries = new QueryClient({
   defaultOptions: {
     queries: {
+      networkMode,
+      refetchOnReconnect: true,
       staleTime: 2_000,
       retry: (count, error) => isPassing(error) && count < attempts_max,
       retryDelay: (count, error) =>
         1000 * (error instanceof Fault ? (error.retry_after_seconds ?? 2 ** count) : 2 ** count),
     },
-    mutations: { retry: false },
+    mutations: { networkMode, retry: false },
   },
 })
 

@@ -22,7 +22,7 @@ export function useView(): [Search, (changes: Search) => void] {
   const [ahead, setAhead] = useState<Search>()
   const view = ahead ?? search
   const setView = (changes: Search) => {
-    const next = { ...view, ...changes }
+    const next = parseSearch(stringifySearch({ ...view, ...changes }))
     setAhead(next)
     void navigate({ to: '.', search: next, replace: true }).then(() =>
       setAhead((current) => (current === next ? undefined : current)),

@@ -66,6 +66,7 @@ export function FormDialog({
 function DialogForm(props: FormProps) {
   const { children, submit, kind = 'primary', reason, pending, error, onInput, onSubmit, onCancel } = props
   const { shown_elsewhere = [], instead } = props
+  const under_way = pending ? 'the request is under way' : undefined
   return (
     <Form className={css['form']} onSubmit={() => reason === undefined && !pending && onSubmit()}>
       <div className={css['form']} onInput={onInput}>
@@ -75,10 +76,12 @@ function DialogForm(props: FormProps) {
       <div className={css['actions']}>
         {instead && (
           <span className={css['instead']}>
-            <Button onPress={instead.run}>{instead.label}</Button>
+            <Button reason={under_way} onPress={instead.run}>
+              {instead.label}
+            </Button>
           </span>
         )}
-        <Button reason={pending ? 'the request is under way' : undefined} onPress={onCancel}>
+        <Button reason={under_way} onPress={onCancel}>
           Cancel
         </Button>
         <Button type="submit" kind={kind} reason={reason} pending={pending}>

@@ -38,10 +38,9 @@ export function useServiceActs(service: Service): ServiceActs {
     danger,
     reason: may(name) ?? (name === 'deleteService' && service.protected ? is_protected : undefined),
     run: () => {
-      if (!isSimple(name)) return setOpened(name)
-      simple.acts[name].reset()
-      if (confirmationOf(name, service) === undefined) simple.run(name)
-      else setOpened(name)
+      if (isSimple(name) && confirmationOf(name, service) === undefined) return simple.run(name)
+      if (isSimple(name)) simple.acts[name].reset()
+      setOpened(name)
     },
   })
   const start = ask('startService', 'Start')
@@ -89,7 +88,7 @@ type SimpleActs = {
   run: (name: Simple) => void
 }
 
-function useSimpleActs(service: Service, onOpen: (name: Opened) => void): SimpleActs {
+function useSimpleActs(service: Service, change: (next: (now: Opened) => Opened) => void): SimpleActs {
   const acts = {
     startService: useAct('startService'),
     stopService: useAct('stopService'),
@@ -99,7 +98,7 @@ function useSimpleActs(service: Service, onOpen: (name: Opened) => void): Simple
   const { project_id, service_id } = service
   const said = { startService: 'is starting', stopService: 'is stopping', deleteService: 'is being deleted' }
   const onSuccess = (name: Simple) => {
-    onOpen(undefined)
+    change((now) => (now === name ? undefined : now))
     toast(`${service.name} ${said[name]}`)
     const is_here = `${router.state.location.pathname}/`.startsWith(`${paths.service(project_id, service_id)}/`)
     if (name === 'deleteService' && is_here) void router.navigate({ to: paths.services(project_id) })
@@ -108,8 +107,8 @@ function useSimpleActs(service: Service, onOpen: (name: Opened) => void): Simple
     acts,
     run: (name) => {
       if (acts[name].isPending) return
-      // An act that was not asked for before has no other place for what went wrong.
-      const after = { onSuccess: () => onSuccess(name), onError: () => onOpen(name) }
+      // An act that was not asked for before has no other place for what went wrong. Another dialog keeps what is typed in it.
+      const after = { onSuccess: () => onSuccess(name), onError: () => change((now) => now ?? name) }
       acts[name].mutate({ project_id, service_id }, after)
     },
   }

@@ -1,6 +1,6 @@
 // A page that stays open: what others remove, an answer that was lost, what is typed fast, a tab that is not seen, a login that ends, another
 // user in the same browser, and charts that are drawn again and again.
-import type { Page } from 'playwright-core'
+import type { Page, Request } from 'playwright-core'
 import { beforeAll, expect, test } from 'vitest'
 import { until } from '#test/until.ts'
 import { logIn, no_browser, type TestBrowser, type User } from './browser.ts'
@@ -36,13 +36,20 @@ export function openPageTests(started: () => TestBrowser, between: () => Proxy):
     async () => {
       const { service_id } = await browser.howdah.createService({ name: 'kept-up' })
       await user.open(`${services()}/${service_id}`)
+      const { promise, resolve } = Promise.withResolvers<void>()
       proxy.loses = /\/stop$/
+      proxy.waits = { what: /^POST .*\/stop$/, until: promise }
       try {
         await press('Stop')
+        // Impatience makes it no other request, and takes nothing of the answer.
+        await press('Stop')
+        resolve()
         const dialog = user.page.getByRole('dialog', { name: 'kept-up was not stopped' })
         await dialog.getByRole('alert').getByText('the server cannot be reached').waitFor()
       } finally {
         proxy.loses = undefined
+        proxy.waits = undefined
+        resolve()
       }
       await answer('Cancel')
       await user.page.getByRole('status').getByText('PAUSED').waitFor()
@@ -52,6 +59,25 @@ export function openPageTests(started: () => TestBrowser, between: () => Proxy):
       expect(await user.page.getByRole('alert').count()).toBe(0)
     },
   )
+
+  test.skipIf(no_browser)(`an act that is done leaves another one's dialog as it is${no_browser}`, async () => {
+    const { service_id } = await browser.howdah.createService({ name: 'looked-at' })
+    await user.open(`${services()}/${service_id}`)
+    const name = user.page.getByRole('dialog').getByLabel('Name', { exact: true })
+    const { promise, resolve } = Promise.withResolvers<void>()
+    proxy.waits = { what: /^POST .*\/stop$/, until: promise }
+    try {
+      await press('Stop')
+      await press('Fork')
+      await name.fill('looked-at-twin')
+    } finally {
+      proxy.waits = undefined
+      resolve()
+    }
+    await user.page.getByText('looked-at is stopping').waitFor()
+    expect(await name.inputValue()).toBe('looked-at-twin')
+    await answer('Cancel')
+  })
 
   test.skipIf(no_browser)(`a fork whose answer was lost is not made twice${no_browser}`, async () => {
     const { howdah } = browser
@@ -101,6 +127,26 @@ export function openPageTests(started: () => TestBrowser, between: () => Proxy):
     await press('Close for ever')
   })
 
+  test.skipIf(no_browser)(`an act without a network has failed, and is not done later${no_browser}`, async () => {
+    const { howdah } = browser
+    const { service_id } = await howdah.createService({ name: 'lonely' })
+    const { context, open, page } = await browser.newUser('owner')
+    await open(`${services()}/${service_id}`)
+    await page.getByRole('button', { name: 'Fork', exact: true }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name', { exact: true }).fill('lonely-twin')
+    await context.setOffline(true)
+    await dialog.getByRole('button', { name: 'Fork', exact: true }).click()
+    await dialog.getByRole('alert').waitFor()
+    await dialog.getByRole('button', { name: 'Cancel', exact: true }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await context.setOffline(false)
+    await live(page)
+    const { body } = await howdah.call<{ name: string }[]>('GET', howdah.services)
+    expect(body.map(({ name }) => name)).not.toContain('lonely-twin')
+    await context.close()
+  })
+
   test.skipIf(no_browser)(`what is typed fast stands where it was typed${no_browser}`, async () => {
     const { page } = user
     await user.open(services())
@@ -114,6 +160,20 @@ export function openPageTests(started: () => TestBrowser, between: () => Proxy):
     await press('Clear the filters')
     await until(() => new URL(page.url()).search === '')
     expect(await field.inputValue()).toBe('')
+  })
+
+  test.skipIf(no_browser)(`a range of the log is asked for once${no_browser}`, async () => {
+    const { page } = user
+    const { service_id } = await browser.howdah.createService({ name: 'read' })
+    await user.open(`${services()}/${service_id}/logs`)
+    const isAsked = (request: Request) =>
+      /\/logs\?.*since=/.test(request.url()) && request.headers()['accept'] !== 'text/event-stream'
+    const asked: string[] = []
+    page.on('request', (request) => void (isAsked(request) && asked.push(request.url())))
+    const answered = page.waitForResponse((response) => isAsked(response.request()))
+    await page.getByLabel('Range').selectOption('1h')
+    await (await answered).finished()
+    expect(asked).toHaveLength(1)
   })
 
   test.skipIf(no_browser)(`a statement waits while another page of the service is looked at${no_browser}`, async () => {
