@@ -10,6 +10,7 @@ import { guess } from './guess.ts'
 import { type ActName, type ReadName, staleAfter } from './refetch.ts'
 import { version_header } from '#contract/version.ts'
 import { noteAnswer, noteVersion, pollInterval } from './polling.ts'
+import { holdPasswordOf } from './secret.ts'
 import { sessionFetch } from './session.ts'
 
 export const client = newClient({ base_url: base_path, fetch: notedFetch })
@@ -54,7 +55,7 @@ export function useAct<Name extends ActName>(name: Name) {
   return useMutation<OutputOf<Api[Name]>, Error, ClientInput<Name>, (() => void) | undefined>({
     mutationKey: [name],
     gcTime: 0,
-    mutationFn: (input) => calls[name](input),
+    mutationFn: async (input) => holdPasswordOf(await calls[name](input)),
     onMutate: (input) => guess(queries, name, input),
     onError: (_error, _input, takeBack) => takeBack?.(),
     onSettled: async () => refetch(staleAfter[name]),

@@ -11,7 +11,6 @@ import { exact } from '../part/time.tsx'
 import { paths } from '../paths.ts'
 import { useAct } from '../query.ts'
 import { useRepeat } from '../repeat.ts'
-import { holdPassword } from '../secret.ts'
 import { type Ending, EndingField, endings } from '../service/ending.tsx'
 import { bodyOfSize, sizeOf, SizePicker } from '../service/size.tsx'
 
@@ -53,7 +52,6 @@ export function ForkDialog({ service, onClose, strategy: given = 'NOW', target_t
     mutate({ project_id, service_id, body: { ...body, ...expires_at }, idempotency_key }, { onSuccess })
   }
   const onSuccess = (fork: Service) => {
-    if (fork.initial_password !== undefined) holdPassword(fork.service_id, fork.initial_password)
     onClose()
     void navigate({ to: paths.service(project_id, fork.service_id, 'connect') })
   }

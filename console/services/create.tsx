@@ -15,7 +15,6 @@ import { Problem, problemAt } from '../part/problem.tsx'
 import { paths } from '../paths.ts'
 import { q, useAct } from '../query.ts'
 import { useRepeat } from '../repeat.ts'
-import { holdPassword } from '../secret.ts'
 import { bodyOfSize, SizePicker } from '../service/size.tsx'
 import css from './create.module.css'
 import { RequestPreview } from './request-preview.tsx'
@@ -52,10 +51,7 @@ export function CreateService() {
   const change = (changes: Partial<Draft>) => setDraft({ ...draft, ...changes })
   const body = bodyOf(draft)
   const name_problem = nameProblem(draft.name)
-  const onSuccess = (service: Service) => {
-    if (service.initial_password !== undefined) holdPassword(service.service_id, service.initial_password)
-    void navigate({ to: paths.service(project_id, service.service_id, 'connect') })
-  }
+  const onSuccess = ({ service_id }: Service) => void navigate({ to: paths.service(project_id, service_id, 'connect') })
   const submit = () => {
     setTouched(true)
     if (name_problem !== undefined) return
