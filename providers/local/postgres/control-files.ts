@@ -6,14 +6,14 @@
 //    in the folder of the control file and nowhere else: from 18 on.
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmod, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { makeWhole, removeUnfinished } from '../host/aside.ts'
 import { ensureFolder, ensureRemoved, type Effect } from '../host/effect.ts'
 import { foldersOf } from '../host/layout.ts'
-import { errorCode, isDiskFull, readIfThere } from '../../host/read.ts'
+import { isDiskFull, readIfThere } from '../../host/read.ts'
 import { extensionDirectoryOf, type PostgresInstallation } from './installation.ts'
-import { newAside, removeUnfinished } from './template.ts'
 import { refused_extensions, tenant_extensions } from '../../postgres/tenant-extensions.ts'
 
 /** From this version on a setting names folders of control files. */
@@ -88,8 +88,7 @@ async function ensureMade(effect: Effect, folder: string, inside: string, files:
   if (await isWhole(join(folder, inside), files)) return
   // An unfinished folder, after a loss of power.
   await ensureRemoved(effect, 'control files', folder)
-  const aside = newAside(folder)
-  try {
+  await makeWhole(effect, 'control files', folder, async (aside) => {
     await effect('control files: make')
     for (const path of pathsDownTo(join(aside, inside))) {
       if (!path.startsWith(aside)) continue
@@ -100,13 +99,7 @@ async function ensureMade(effect: Effect, folder: string, inside: string, files:
       await writeFile(join(aside, inside, name), text)
       await chmod(join(aside, inside, name), 0o644)
     }
-    await effect('control files: rename into place')
-    await rename(aside, folder)
-  } catch (error) {
-    await ensureRemoved(effect, 'unfinished control files', aside)
-    // Another server was faster: the folder exists and is whole.
-    if (errorCode(error) !== 'ENOTEMPTY' && errorCode(error) !== 'EEXIST') throw error
-  }
+  })
 }
 
 async function isWhole(folder: string, files: ReadonlyMap<string, string>): Promise<boolean> {

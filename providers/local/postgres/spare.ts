@@ -5,11 +5,11 @@
 //    two get the same.
 import { rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { ensureRemoved, type Effect } from '../host/effect.ts'
+import { makeWhole, removeUnfinished } from '../host/aside.ts'
+import type { Effect } from '../host/effect.ts'
 import { errorCode, statIfThere } from '../../host/read.ts'
 import { copyTree } from '../host/copy-tree.ts'
 import { syncTree } from '../host/tree.ts'
-import { newAside, removeUnfinished } from './template.ts'
 
 /** The name of the job that makes it. */
 export const spare_job = 'spare'
@@ -48,19 +48,12 @@ export function newSpares(at_rest: 0 | 1 = 1): Spares {
 
 async function make(effect: Effect, template: string, spare: string, signal: AbortSignal): Promise<void> {
   await removeUnfinished(effect, dirname(template))
-  const aside = newAside(spare)
-  try {
+  await makeWhole(effect, 'spare', spare, async (aside) => {
     await effect('spare: copy template')
     await copyTree(template, aside, { keep_reserve: true, signal })
     await effect('spare: make durable')
     await syncTree(aside)
-    await effect('spare: rename into place')
-    await rename(aside, spare)
-  } catch (error) {
-    await ensureRemoved(effect, 'unfinished spare', aside)
-    // Another server was faster: the spare exists and is whole.
-    if (errorCode(error) !== 'ENOTEMPTY' && errorCode(error) !== 'EEXIST') throw error
-  }
+  })
 }
 
 async function isMoved(spare: string, to: string): Promise<boolean> {

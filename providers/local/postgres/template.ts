@@ -3,13 +3,12 @@
 //    builders at once, or a killed one, leave exactly one template and, after the next pass, nothing else.
 // 2. It is built without a listening server: single-user PostgreSQL exits with the process that feeds it.
 import { spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
 import { chown, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeWhole, newAside, removeUnfinished } from '../host/aside.ts'
 import { listNames, removeEntry } from '../host/tenant-files.ts'
 import { syncTree } from '../host/tree.ts'
 import { ensureFolder, ensureRemoved, type Effect } from '../host/effect.ts'
-import { identityOf } from '../../host/process.ts'
 import { errorCode, statIfThere } from '../../host/read.ts'
 import { lookup_sql } from '../../postgres/pooler-lookup.ts'
 import type { PostgresInstallation } from './installation.ts'
@@ -39,16 +38,7 @@ export async function ensureTemplate(
   const template = join(templates, nameOf(installation))
   if (await statIfThere(template)) return template
   await removeUnfinished(effect, templates)
-  const aside = newAside(template)
-  try {
-    await build(effect, aside, installation, as_root)
-    await effect('template: rename into place')
-    await rename(aside, template)
-  } catch (error) {
-    await ensureRemoved(effect, 'unfinished template', aside)
-    // Another server was faster: the template exists and is whole.
-    if (errorCode(error) !== 'ENOTEMPTY' && errorCode(error) !== 'EEXIST') throw error
-  }
+  await makeWhole(effect, 'template', template, (aside) => build(effect, aside, installation, as_root))
   return template
 }
 
@@ -73,20 +63,6 @@ export async function removeOldTemplates(
       if (errorCode(error) !== 'ENOENT') throw error
     })
     await ensureRemoved(effect, 'old template', aside)
-  }
-}
-
-/** Where this process makes what it will rename to the path. */
-export function newAside(path: string): string {
-  return `${path}.making-${identityOf(process.pid).replace('/', '-')}-${randomBytes(4).toString('hex')}`
-}
-
-/** What dead processes have begun to make or to remove in this folder. */
-export async function removeUnfinished(effect: Effect, folder: string): Promise<void> {
-  for (const name of await readdir(folder)) {
-    const [, pid, start] = /\.making-(\d+)-(\d+)-\w+$/.exec(name) ?? []
-    if (pid === undefined || identityOf(Number(pid)) === `${pid}/${start}`) continue
-    await ensureRemoved(effect, 'unfinished template', join(folder, name))
   }
 }
 
