@@ -58,10 +58,10 @@ test('a rewind that dies anywhere is done whole by the next one, and leaves noth
   const effects = [...new Set(learnt.effects)].filter((name) => of_a_rewind.test(name))
   expect(effects).toEqual(
     expect.arrayContaining([
-      'exchange: rename into place as moving',
+      'exchange moving: rename into place',
       'data before: rename away',
       'prepared data: rename into place',
-      'exchange: rename into place as done',
+      'exchange done: rename into place',
       'snapshot: rename into place',
     ]),
   )

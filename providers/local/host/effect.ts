@@ -1,10 +1,12 @@
 // Every change that the local provider makes to the world is announced here first, by a stable name: the crash tests
-// kill the process at each of them. The two changes that recur everywhere, a whole file and a folder, live here too:
-// both read first, and both can be killed at any moment and repeated.
+// kill the process at each of them. The changes that recur everywhere, of a whole file and of a folder, live here too: all
+// can be killed at any moment and repeated.
 import { lstatSync } from 'node:fs'
 import { chmod, chown, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { errorCode, readIfThere, statIfThere } from '../../host/read.ts'
 import { findEntry, removeEntry, removeTree } from './tenant-files.ts'
+import { syncOne } from './tree.ts'
 import type { Owner } from '../../host/user-map.ts'
 
 /** Awaited before a change, with its name, such as `data directory: rename into place`. */
@@ -45,6 +47,24 @@ export async function ensureOverwritten(
   if (before?.length !== text.length) return await ensureFile(effect, name, path, text, owner)
   await effect(`${name}: change`)
   await writeFile(path, text, { flag: 'r+' })
+}
+
+/** Makes the file hold this value also after a loss of power. `check` comes last before that, and may throw. */
+export async function replaceDurably(
+  effect: Effect,
+  name: string,
+  path: string,
+  value: unknown,
+  check?: () => Promise<void>,
+): Promise<void> {
+  const aside = `${path}.new`
+  await effect(`${name}: write aside`)
+  await rm(aside, { force: true })
+  await writeFile(aside, JSON.stringify(value), { mode: 0o600, flag: 'wx', flush: true })
+  await effect(`${name}: rename into place`)
+  await check?.()
+  await rename(aside, path)
+  await syncOne(dirname(path))
 }
 
 /** Makes the folder exist with this mode and owner; its parent must exist. */

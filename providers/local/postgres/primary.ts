@@ -1,12 +1,10 @@
 // Which node of a service is its primary: one small file in the service's home, replaced whole and made durable. It is the
 // only truth about it; no node is asked, because after a failover a node may still take itself for the primary.
 // It is written only when no process of the primary before runs any more, so that there is never more than one.
-import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Effect } from '../host/effect.ts'
+import { type Effect, replaceDurably } from '../host/effect.ts'
 import { readIfThere } from '../../host/read.ts'
 import { nodeAt, type Node } from '../host/layout.ts'
-import { syncOne } from '../host/tree.ts'
 
 export type Primary = {
   node: number
@@ -33,16 +31,11 @@ export const findLeader = async (base: Node): Promise<Node> => leaderOf(base, aw
 
 /** Throws when `before` is no longer true: another process has changed the primary meanwhile. */
 export async function savePrimary(effect: Effect, node: Node, before: Primary, next: Primary): Promise<void> {
-  const path = pathOf(node)
-  const aside = `${path}.new`
-  await effect('primary: write aside')
-  await rm(aside, { force: true })
-  await writeFile(aside, JSON.stringify(next), { mode: 0o600, flag: 'wx', flush: true })
-  await effect('primary: rename into place')
-  const { term, switchovers } = await findPrimary(node)
-  if (term !== before.term || switchovers !== before.switchovers) throw new Error('the primary was changed by another')
-  await rename(aside, path)
-  await syncOne(node.home)
+  await replaceDurably(effect, 'primary', pathOf(node), next, async () => {
+    const { term, switchovers } = await findPrimary(node)
+    if (term !== before.term || switchovers !== before.switchovers)
+      throw new Error('the primary was changed by another')
+  })
 }
 
 const pathOf = ({ home }: Node) => join(home, 'primary.json')

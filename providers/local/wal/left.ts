@@ -1,11 +1,9 @@
 // Exchanges of a service's data (service/exchange.ts), as one small file in its home says: which one is under way or was the last, and
 // which timelines the service has left by them, each with the moment until which it was there.
 // A moment is found where the service was at that moment, whatever became of its data later. So every moment means one state only.
-import { rename, rm, writeFile } from 'node:fs/promises'
-import type { Effect } from '../host/effect.ts'
+import { type Effect, replaceDurably } from '../host/effect.ts'
 import { readIfThere } from '../../host/read.ts'
 import type { Node } from '../host/layout.ts'
-import { syncOne } from '../host/tree.ts'
 
 export type Left = { timeline: number; until: string }
 
@@ -26,12 +24,6 @@ export async function readExchange({ exchange }: Pick<Node, 'exchange'>): Promis
 }
 
 /** It is on the disk afterwards. */
-export async function saveExchange(effect: Effect, { exchange: path, home }: Node, next: Exchange): Promise<void> {
-  const aside = `${path}.new`
-  await effect(`exchange: write aside as ${next.state}`)
-  await rm(aside, { force: true })
-  await writeFile(aside, JSON.stringify(next), { mode: 0o600, flag: 'wx', flush: true })
-  await effect(`exchange: rename into place as ${next.state}`)
-  await rename(aside, path)
-  await syncOne(home)
+export async function saveExchange(effect: Effect, { exchange: path }: Node, next: Exchange): Promise<void> {
+  await replaceDurably(effect, `exchange ${next.state}`, path, next)
 }

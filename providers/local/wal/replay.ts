@@ -1,9 +1,8 @@
 // The replay of a fork to its moment: PostgreSQL itself reads the gathered WAL, stops at the target and becomes a server of
 // its own on a new timeline. It runs as the service's ordinary daemon, so it outlives the server and is found again.
 // Its state is one file beside the data. A replay that can never succeed is not tried twice.
-import { rename, rm, writeFile } from 'node:fs/promises'
 import { shellPath } from '../postgres/archive-settings.ts'
-import { ensureRemoved, type Effect } from '../host/effect.ts'
+import { ensureRemoved, type Effect, replaceDurably } from '../host/effect.ts'
 import { readIfThere, statIfThere } from '../../host/read.ts'
 import type { Node } from '../host/layout.ts'
 import { readControl } from '../postgres/control-file.ts'
@@ -11,7 +10,6 @@ import { findPostmaster } from '../postgres/process.ts'
 import { logSince } from '../postgres/start-log.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { findEntry, replaceFile } from '../host/tenant-files.ts'
-import { syncOne } from '../host/tree.ts'
 import { fileAt, type Path } from './timeline.ts'
 import { walPositionOf } from './wal.ts'
 
@@ -42,23 +40,12 @@ export async function failureOf(node: Node): Promise<string | undefined> {
 }
 
 export async function saveFailure(effect: Effect, node: Node, failure: string): Promise<void> {
-  await save(effect, node, { failure })
+  await replaceDurably(effect, 'replay', node.replay, { failure } satisfies Pick<Plan, 'failure'>)
   await ensureRemoved(effect, 'gathered WAL', node.restore)
 }
 
 export async function savePlan(effect: Effect, node: Node, plan: Plan): Promise<void> {
-  await save(effect, node, plan)
-}
-
-/** It is on the disk afterwards. */
-async function save(effect: Effect, { replay: path, home }: Node, next: Plan | Pick<Plan, 'failure'>): Promise<void> {
-  const aside = `${path}.new`
-  await effect('replay: write aside')
-  await rm(aside, { force: true })
-  await writeFile(aside, JSON.stringify(next), { mode: 0o600, flag: 'wx', flush: true })
-  await effect('replay: rename into place')
-  await rename(aside, path)
-  await syncOne(home)
+  await replaceDurably(effect, 'replay', node.replay, plan)
 }
 
 /**
