@@ -32,6 +32,28 @@ export async function spawnDaemon(
   }
 }
 
+/**
+ * What is found of a process that was just started, and is to outlive this one. Nothing when it has ended before, or is not found in
+ * time; an error when its program could not be run.
+ */
+export async function findStarted<Found>(
+  child: ChildProcess,
+  find: () => Promise<Found | undefined>,
+  { wait_ms, poll_ms }: { wait_ms: number; poll_ms: number },
+): Promise<Found | Error | undefined> {
+  let broken: Error | undefined
+  child.on('error', (error) => {
+    broken = error
+  })
+  child.unref()
+  for (const deadline = performance.now() + wait_ms; performance.now() < deadline; await pause(poll_ms)) {
+    const found = await find()
+    if (found !== undefined) return found
+    if (broken !== undefined || child.exitCode !== null || child.signalCode !== null) break
+  }
+  return broken
+}
+
 /** The arguments with which a process was started, or its own title; none when there is no such process. */
 export async function commandOf(pid: number): Promise<string[]> {
   return (await readIfThere(`/proc/${pid}/cmdline`))?.split('\0') ?? []
@@ -88,8 +110,11 @@ async function listProcesses(belongs: (pid: number) => Promise<boolean>, uid?: n
 
 /** Entering needs privileges, so the prefix comes first and the privileges are dropped behind it, not by the spawning process. */
 export function entering(prefix: readonly string[], wrapped: { command: string[]; uid?: number; gid?: number }) {
-  const { command, uid, gid } = wrapped
   if (prefix.length === 0) return wrapped
-  const drop = uid === undefined ? [] : ['setpriv', '--reuid', `${uid}`, '--regid', `${gid}`, '--clear-groups', '--']
-  return { command: [...prefix, ...drop, ...command] }
+  return { command: [...prefix, ...asUser(wrapped), ...wrapped.command] }
+}
+
+/** The words before a command by which it runs as this user; without one, none. */
+export function asUser({ uid, gid }: Partial<Owner>): string[] {
+  return uid === undefined ? [] : ['setpriv', '--reuid', `${uid}`, '--regid', `${gid}`, '--clear-groups', '--']
 }

@@ -6,7 +6,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Endpoint, Size } from '../../provider.ts'
-import { commandOf, killProcesses, isStopped, spawnDaemon, uidOf } from '../../host/daemon.ts'
+import { commandOf, entering, findStarted, isStopped, killProcesses, spawnDaemon, uidOf } from '../../host/daemon.ts'
 import { ensureEntryRemoved, ensureFile, ensureRemoved } from '../host/effect.ts'
 import { listHostProcesses } from '../../host/process.ts'
 import { readIfThere, statIfThere } from '../../host/read.ts'
@@ -17,7 +17,6 @@ import { portIsFree } from '../postgres/port.ts'
 import { findProgram } from '../../host/program.ts'
 import { findEntry } from '../host/tenant-files.ts'
 import { isInNetwork, networkPrefix } from '../network/service-network.ts'
-import { entering } from '../../host/daemon.ts'
 import { askHaproxy, fieldOf } from './control.ts'
 import { controlSocketOf, type HaproxyName, type HaproxySettings } from './settings.ts'
 
@@ -121,17 +120,13 @@ async function start(
   await host.effect(`${name}: spawn`)
   const command = [program, '-db', '-q', '-f', settingsPathOf(node, name), ...takeover]
   const child = await spawn(host, { node, name, vpc_id }, command)
-  let broken: Error | undefined
-  child.on('error', (error) => {
-    broken = error
-  })
-  child.unref()
-  for (const deadline = performance.now() + start_wait_ms; performance.now() < deadline; await pause(poll_every_ms)) {
+  const findNew = async () => {
     const found = await findHaproxy(node, name)
-    if (found?.hash === settings.hash) return found
-    if (broken !== undefined || child.exitCode !== null || child.signalCode !== null) break
+    return found?.hash === settings.hash ? found : undefined
   }
-  return `the ${name} did not start: ${broken?.message ?? (await lastWordsOf(node, name))}`
+  const started = await findStarted(child, findNew, { wait_ms: start_wait_ms, poll_ms: poll_every_ms })
+  if (started !== undefined && !(started instanceof Error)) return started
+  return `the ${name} did not start: ${started?.message ?? (await lastWordsOf(node, name))}`
 }
 
 async function spawn(

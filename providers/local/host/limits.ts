@@ -11,6 +11,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { Size } from '../../provider.ts'
+import { asUser } from '../../host/daemon.ts'
 import { mayGiveUsers } from '../../host/privilege.ts'
 import { type Owner, unprivileged } from '../../host/user-map.ts'
 import { system_env } from '../../host/program.ts'
@@ -169,9 +170,8 @@ function limitsIn(hierarchy: Hierarchy): Limits {
     hierarchy,
     wrap(service_id, command, run_as) {
       const files = groups(service_id).map((group) => quote(join(group, joining[hierarchy.version])))
-      const drop = run_as ? `setpriv --reuid ${run_as.uid} --regid ${run_as.gid} --clear-groups -- ` : ''
-      const script = `for f in ${files.join(' ')}; do echo 0 > "$f" || exit 125; done; exec ${drop}"$@"`
-      return { command: ['/bin/sh', '-c', script, 'sh', ...command] }
+      const script = `for f in ${files.join(' ')}; do echo 0 > "$f" || exit 125; done; exec "$@"`
+      return { command: ['/bin/sh', '-c', script, 'sh', ...asUser(run_as ?? {}), ...command] }
     },
     async ensure(service_id, size) {
       for (let attempt = 1; ; attempt++) {

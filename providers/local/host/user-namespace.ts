@@ -8,7 +8,7 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { promisify } from 'node:util'
-import { signalIfThere } from '../../host/daemon.ts'
+import { asUser, signalIfThere } from '../../host/daemon.ts'
 import { type HostProcess, identityOf, listHostProcesses } from '../../host/process.ts'
 import { unprivileged } from '../../host/user-map.ts'
 import { isInside } from '../../host/privilege.ts'
@@ -46,17 +46,8 @@ export function wordsToEnter({ pid, inode }: Namespace, command: readonly string
 /** Makes one, becomes another user in it, and releases it. Throws the error of the first step that this host refuses. */
 export async function tryUserNamespace(map: UserMap): Promise<void> {
   const pid = await makeNamespace(map)
-  const as_unprivileged = [
-    'setpriv',
-    '--reuid',
-    `${unprivileged.uid}`,
-    '--regid',
-    `${unprivileged.gid}`,
-    '--clear-groups',
-    '--',
-  ]
   try {
-    await run(await getProgram('nsenter'), [`--user=/proc/${pid}/ns/user`, '--', ...as_unprivileged, 'true'])
+    await run(await getProgram('nsenter'), [`--user=/proc/${pid}/ns/user`, '--', ...asUser(unprivileged), 'true'])
   } finally {
     signalIfThere(pid, 'SIGKILL')
   }

@@ -5,8 +5,7 @@
 // it goes into a root of its own, which has the folders of programs and nothing else of the host's.
 import { spawn } from 'node:child_process'
 import { readlink, rename, rm, symlink } from 'node:fs/promises'
-import { setTimeout as pause } from 'node:timers/promises'
-import { commandOf, killProcesses } from '../../host/daemon.ts'
+import { commandOf, findStarted, killProcesses } from '../../host/daemon.ts'
 import { ensureRemoved, type Effect } from '../host/effect.ts'
 import { statIfThere } from '../../host/read.ts'
 import { isHostRoot, mayGiveUsers } from '../../host/privilege.ts'
@@ -63,16 +62,11 @@ async function spawnOwnerProcess(host: OwnerHost): Promise<number> {
   const script = `${own_root} && exec -a "$0" sleep infinity`
   const [program, ...args] = [...unshare_words, ...shell, script, titleOf(host)]
   const child = spawn(program, args, { cwd: '/', env: system_env, detached: true, stdio: 'ignore' })
-  let broken: Error | undefined
-  child.on('error', (error) => {
-    broken = error
-  })
-  child.unref()
-  for (const deadline = performance.now() + start_wait_ms; performance.now() < deadline; await pause(poll_every_ms)) {
-    if (child.pid !== undefined && (await isOwnerProcess(host, child.pid))) return child.pid
-    if (broken !== undefined || child.exitCode !== null || child.signalCode !== null) break
-  }
-  throw new Error('the process that holds the networks of the VPCs did not start', { cause: broken })
+  const findIt = async () =>
+    child.pid !== undefined && (await isOwnerProcess(host, child.pid)) ? child.pid : undefined
+  const started = await findStarted(child, findIt, { wait_ms: start_wait_ms, poll_ms: poll_every_ms })
+  if (typeof started === 'number') return started
+  throw new Error('the process that holds the networks of the VPCs did not start', { cause: started })
 }
 
 async function endOwnerProcesses(host: OwnerHost): Promise<void> {

@@ -2,8 +2,7 @@
 // kept: its own pid file, which it writes when it listens, and /proc are read every time.
 import type { ChildProcess } from 'node:child_process'
 import { open, truncate } from 'node:fs/promises'
-import { setTimeout as pause } from 'node:timers/promises'
-import { commandOf, killProcesses, signalIfThere, spawnDaemon } from '../../host/daemon.ts'
+import { asUser, commandOf, findStarted, killProcesses, signalIfThere, spawnDaemon } from '../../host/daemon.ts'
 import { ensureEntryRemoved, type Effect } from '../host/effect.ts'
 import { statIfThere, undefinedIfAbsent } from '../../host/read.ts'
 import type { Node } from '../host/layout.ts'
@@ -47,17 +46,10 @@ export async function startPooler(effect: Effect, node: Node, start: PoolerStart
   const said_before = (await statIfThere(poolerFilesOf(node).log))?.size ?? 0
   await effect('pooler: spawn')
   const child = await spawnPooler(node, start)
-  let broken: Error | undefined
-  child.on('error', (error) => {
-    broken = error
-  })
-  child.unref()
-  for (const deadline = performance.now() + start_wait_ms; performance.now() < deadline; await pause(poll_every_ms)) {
-    const { pid } = await findPooler(node)
-    if (pid !== undefined) return pid
-    if (broken !== undefined || child.exitCode !== null || child.signalCode !== null) break
-  }
-  return `the connection pooler did not start: ${broken?.message ?? (await lastWordsOf(node, said_before))}`
+  const findIt = async () => (await findPooler(node)).pid
+  const started = await findStarted(child, findIt, { wait_ms: start_wait_ms, poll_ms: poll_every_ms })
+  if (typeof started === 'number') return started
+  return `the connection pooler did not start: ${started?.message ?? (await lastWordsOf(node, said_before))}`
 }
 
 /** Its clients lose their connections; PostgreSQL rolls back what they had not committed. */
@@ -97,12 +89,11 @@ export async function poolerLogSince(node: Node, from: number): Promise<string> 
 
 async function spawnPooler(node: Node, { program, prefix, files_max, limits }: PoolerStart): Promise<ChildProcess> {
   const files = poolerFilesOf(node)
-  const { command, uid, gid } = limits.wrap(poolerGroupOf(node), [program, files.settings], node.owner)
-  // Dropped last: privileges are needed to enter a network.
-  const drop = uid === undefined ? [] : ['setpriv', '--reuid', `${uid}`, '--regid', `${gid}`, '--clear-groups', '--']
+  const wrapped = limits.wrap(poolerGroupOf(node), [program, files.settings], node.owner)
   // A client is an open file: as many as needed, or at least as many as the system permits.
   const raise = `ulimit -n ${files_max} 2>/dev/null || ulimit -S -n "$(ulimit -H -n)"; exec "$@"`
-  const raised = ['/bin/sh', '-c', raise, 'sh', ...prefix, ...drop, ...command]
+  // Privileges are dropped last: they are needed to enter a network.
+  const raised = ['/bin/sh', '-c', raise, 'sh', ...prefix, ...asUser(wrapped), ...wrapped.command]
   // Appended to, so that it can be emptied under a running process.
   return await spawnDaemon({ command: raised }, { path: files.log, flags: 'a' })
 }
