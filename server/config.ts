@@ -1,6 +1,7 @@
 // Every setting of the server, as one table. Flags, environment variables, `--help` and the README's table all come
 // from it. A wrong configuration is refused with one message that lists everything that is wrong.
 import { parseArgs } from 'node:util'
+import { messageOf } from '#providers/host/message.ts'
 import { parseBackupTarget } from './backup-target.ts'
 import { parseRegionFile } from './region-file.ts'
 import {
@@ -228,7 +229,7 @@ export function loadConfig(argv: readonly string[], env: Environment): Config {
       config[setting.name] = row.parse(text)
     } catch (error) {
       const source = (flag !== undefined && setting.flag) || setting.env
-      problems.push(`${source} ${error instanceof Error ? error.message : String(error)}`)
+      problems.push(`${source} ${messageOf(error)}`)
     }
   }
   if (problems.length > 0) {

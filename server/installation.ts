@@ -8,6 +8,7 @@ import { chmod, link, mkdir, readdir, readFile, stat, unlink, writeFile } from '
 import { dirname, join } from 'node:path'
 import { isInside, mayGiveUsers } from '#providers/host/privilege.ts'
 import type { UserMap } from '#providers/host/user-map.ts'
+import { messageOf } from '#providers/host/message.ts'
 import { id_form, newId } from './id.ts'
 
 export type Installation = {
@@ -97,7 +98,7 @@ async function ensureDataDirectory(data_dir: string, mode: number): Promise<void
     await ensureFolder(data_dir, mode)
   } catch (error) {
     if (error instanceof InstallationError) throw error
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = messageOf(error)
     throw new InstallationError(`the data directory ${data_dir} cannot be used: ${reason}`, { cause: error })
   }
   if (mode === passable) await refuseClosedParents(data_dir)

@@ -3,6 +3,7 @@
 // notifications, the due times are the safety net.
 import { hasEnded, ownName } from '#providers/host/process-name.ts'
 import type { Pass } from '#providers/provider.ts'
+import { messageOf } from '#providers/host/message.ts'
 import { type Db, type Sql, storeIsUnreachable } from './store/db.ts'
 import type { Log } from './log.ts'
 import {
@@ -146,7 +147,7 @@ async function reconciledOf(one: Claim, reconcile: Reconcile | undefined, pass: 
     return await reconcile(one.key, pass)
   } catch (error) {
     if (!storeIsUnreachable(error)) log.error({ err: error, kind: one.kind, key: one.key }, 'a pass failed')
-    return { again: 'backoff', error: error instanceof Error ? error.message : String(error), save: async () => {} }
+    return { again: 'backoff', error: messageOf(error), save: async () => {} }
   }
 }
 

@@ -2,6 +2,7 @@
 // the entry and reads on after the setting's name.
 import { readFileSync } from 'node:fs'
 import { provider_names, type ProviderName } from '#providers/registry.ts'
+import { messageOf } from '#providers/host/message.ts'
 import { parseRegion } from './setting-value.ts'
 
 /**
@@ -42,7 +43,7 @@ function readRows(path: string): RegionRow[] {
     try {
       return parseRow(entry, path)
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = messageOf(error)
       throw new Error(`names ${path}, whose entry ${at + 1} ${reason}`, { cause: error })
     }
   })
@@ -52,7 +53,7 @@ function parsed(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, 'utf8'))
   } catch (error) {
-    throw new Error(`${form}; ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+    throw new Error(`${form}; ${messageOf(error)}`, { cause: error })
   }
 }
 

@@ -7,6 +7,7 @@ import { access, copyFile, mkdtemp, statfs, writeFile } from 'node:fs/promises'
 import { availableParallelism, tmpdir, totalmem } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import { messageOf } from '../host/message.ts'
 import { newEffect } from './host/effect.ts'
 import { removeTree } from './host/tenant-files.ts'
 import { type PostgresInstallation, findInstallations, installationFor } from './postgres/installation.ts'
@@ -167,7 +168,7 @@ async function findLeniently(
     const problems = installations.length > 0 ? [] : [{ ...problem, finding: 'no installation found', remedy }]
     return { installations, problems }
   } catch (error) {
-    const finding = error instanceof Error ? error.message : String(error)
+    const finding = messageOf(error)
     return { installations: await find([]).catch(() => []), problems: [{ ...problem, finding, remedy }] }
   }
 }

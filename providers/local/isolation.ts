@@ -3,6 +3,7 @@
 // (/etc/subuid): then an installation can be isolated. What the host lacks for that is found by trying.
 import { randomInt } from 'node:crypto'
 import { userInfo } from 'node:os'
+import { messageOf } from '../host/message.ts'
 import { readIfThere } from '../host/read.ts'
 import { mayGiveUsers } from '../host/privilege.ts'
 import { findProgram } from '../host/program.ts'
@@ -58,7 +59,7 @@ export async function newIsolation(last_port: number): Promise<{ map: UserMap } 
     await tryUserNamespace(newMap())
     return { map: newMap() }
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = messageOf(error)
     const remedy = /^new[ug]idmap: /.test(reason) ? permit_programs : permit_user_namespaces
     return { lack: { finding: `a user namespace with sub ids cannot be made (${reason})`, remedy } }
   }

@@ -4,6 +4,7 @@ import type { FastifyReply } from 'fastify'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { Fault, notFound, unknown_project } from '#contract/fault.ts'
+import { messageOf } from '#providers/host/message.ts'
 import { isForeignKeyViolation, storeIsUnreachable, unavailable } from '../store/db.ts'
 import type { Log } from '../log.ts'
 
@@ -18,7 +19,7 @@ export function faultOf(error: unknown, request_id: string, log: Log): Fault {
   // The project, or the caller's membership of it, was removed between the check and the write.
   if (isForeignKeyViolation(error) && error.constraint?.includes('_project_id_')) return notFound(unknown_project)
   if (storeIsUnreachable(error)) {
-    log.warn({ request_id, reason: error instanceof Error ? error.message : String(error) }, 'store is unreachable')
+    log.warn({ request_id, reason: messageOf(error) }, 'store is unreachable')
     return unavailable()
   }
   log.error({ request_id, err: error }, 'request failed')

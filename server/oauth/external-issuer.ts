@@ -4,6 +4,7 @@
 // 2. An identity comes from a signed ID token for us, with our nonce; the user-info endpoint may only add to it.
 // 3. Every request is bounded in time and size, and follows no redirect. The secret goes to the token endpoint only.
 import type { ClientAuth, Configuration, CustomFetch, UserInfoResponse } from 'openid-client'
+import { messageOf } from '#providers/host/message.ts'
 
 export type IssuerSettings = { issuer: string; client_id: string; client_secret: string | undefined }
 
@@ -151,7 +152,7 @@ const fetchBounded: CustomFetch = async (url, options) => {
     if (!response.ok) throw new Error(`${response.status} ${body.toString('utf8').slice(0, 200)}`)
     return new Response(body, response)
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = messageOf(error)
     throw new IssuerError(`${new URL(url).origin} gives no usable answer: ${reason}`, { cause: error })
   }
 }
@@ -167,7 +168,7 @@ async function believing<T>(work: () => Promise<T>): Promise<T> {
     if (reason instanceof AuthorizationResponseError) {
       throw new IssuerError(`it answered ${JSON.stringify(reason.error.slice(0, 100))}`)
     }
-    const said = reason instanceof Error ? reason.message : String(reason)
+    const said = messageOf(reason)
     throw new IssuerError(`its answer cannot be believed: ${said}`, { cause: error })
   }
 }

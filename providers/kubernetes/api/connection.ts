@@ -3,6 +3,7 @@
 import { Agent, request as requestHttps } from 'node:https'
 import { request as requestHttp, type IncomingMessage } from 'node:http'
 import { createInterface } from 'node:readline'
+import { messageOf } from '../../host/message.ts'
 import { apiErrorOf, NoAnswer } from './errors.ts'
 import { type Access, type KubeconfigSource, readAccess } from './kubeconfig.ts'
 
@@ -148,5 +149,3 @@ async function textOf(answer: IncomingMessage): Promise<string> {
 
 /** Of the system, of TLS, or of an exec plugin: in all of these no answer came. */
 const isOfNetwork = (error: unknown): error is Error => error instanceof Error && 'code' in error
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))

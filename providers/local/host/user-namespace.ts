@@ -8,6 +8,7 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { promisify } from 'node:util'
+import { messageOf } from '../../host/message.ts'
 import { asUser, signalIfThere } from '../../host/daemon.ts'
 import { type HostProcess, identityOf, listHostProcesses } from '../../host/process.ts'
 import { unprivileged } from '../../host/user-map.ts'
@@ -60,7 +61,7 @@ async function ensureNamespace(data_dir: string, map: UserMap): Promise<Namespac
     const pid = await makeNamespace(map)
     return { pid, inode: inodeOf(pid) }
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = messageOf(error)
     throw new Error(
       `${data_dir} is isolated, and its users cannot be had (${reason}); /etc/subuid and /etc/subgid must give this user the same ids as when it was made`,
       { cause: error },

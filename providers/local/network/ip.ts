@@ -2,6 +2,7 @@
 // processes are dear. It knows the form of the answers, not their meaning.
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
+import { messageOf } from '../../host/message.ts'
 import { isHostRoot } from '../../host/privilege.ts'
 import { system_env } from '../../host/program.ts'
 import { own_root, shell, unshare_words } from './owner-process.ts'
@@ -114,7 +115,7 @@ async function run(command: readonly string[], lines: readonly string[] = []): P
 /** The first line that the program printed, and the input line that it was about. */
 function reasonOf(error: unknown, lines: readonly string[]): string {
   const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : ''
-  if (said === '') return error instanceof Error ? error.message : String(error)
+  if (said === '') return messageOf(error)
   const line = lines[Number(/^Command failed -:(\d+)/m.exec(said)?.[1]) - 1]
   return `${said.split('\n')[0]}${line === undefined ? '' : ` (${line})`}`
 }

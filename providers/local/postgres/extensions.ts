@@ -6,6 +6,7 @@
 //    moved from there whole. Objects in its way are not touched, but reported.
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
+import { messageOf } from '../../host/message.ts'
 import type { Effect } from '../host/effect.ts'
 import { type Node } from '../host/layout.ts'
 import { withRole, withSuperuser } from './superuser.ts'
@@ -80,5 +81,3 @@ async function makeAnew(node: Node, extension: string, major: number): Promise<v
     )
   })
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))

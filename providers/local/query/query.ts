@@ -6,6 +6,7 @@
 // 4. In write mode it is committed after the whole answer has come, so that a broken answer wrote nothing.
 import pg from 'pg'
 import { setTimeout as pause } from 'node:timers/promises'
+import { messageOf } from '../../host/message.ts'
 import type { QueryAnswer, QueryRefusal, QuerySpec } from '../../query.ts'
 import type { Effect } from '../host/effect.ts'
 import type { Node } from '../host/layout.ts'
@@ -106,5 +107,3 @@ function refusalOf(error: unknown): QueryRefusal {
   if (message.startsWith('the statement took longer')) return { refused: message }
   return { unavailable: `its server ended the session: ${message}` }
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))

@@ -9,6 +9,7 @@ import { execFile } from 'node:child_process'
 import { closeSync, mkdtempSync, readFileSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { messageOf } from '../../host/message.ts'
 import type { Effect } from '../host/effect.ts'
 import type { Owner } from '../../host/user-map.ts'
 import type { Node } from '../host/layout.ts'
@@ -75,7 +76,7 @@ function newProjects(effect: Effect, mount: string): Projects {
       } catch (error) {
         if (failing.has(node.service_id)) return undefined
         failing.add(node.service_id)
-        const reason = error instanceof Error ? error.message : String(error)
+        const reason = messageOf(error)
         return `the kernel does not enforce its disk quota (${reason}); it is measured instead`
       }
     },

@@ -8,6 +8,7 @@
 // told to stream from another one than its own primary.
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { messageOf } from '../../host/message.ts'
 import type { ServiceSource, WantedService } from '../../provider.ts'
 import { copyRunning, copyStopped } from './cluster-copy.ts'
 import { type Fetched, findFetched } from './fetched.ts'
@@ -205,7 +206,7 @@ async function copyParent(host: Machine, node: Node, parent: Node, { signal, mea
     await together(copy(host, node, parent, signal), meanwhile())
   } catch (error) {
     if (isDiskFull(error) || signal.aborted) throw error
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = messageOf(error)
     throw new CutOff(`its parent could not be copied and is tried again: ${reason}`, { cause: error })
   }
 }

@@ -1,4 +1,5 @@
 // What this host lacks for VPCs. Found out by trying.
+import { messageOf } from '../../host/message.ts'
 import { tryNetworks } from '../network/ip.ts'
 import { isHostRoot } from '../../host/privilege.ts'
 
@@ -27,7 +28,7 @@ export async function networkLack(): Promise<Lack | undefined> {
     await tryNetworks()
     return undefined
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = messageOf(error)
     if (!/ENOENT|not found/.test(reason)) return lackOfPrivilege(reason)
     return {
       finding: `the host has no program to make networks (${reason})`,
