@@ -37,6 +37,15 @@ export async function readIfThere(path: string): Promise<string | undefined> {
   }
 }
 
+/** The text of a small file of the kernel's; empty when it cannot be read: processes and their groups end while they are being read. */
+export function textOrNothing(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
 /** The id of this boot of the system. */
 export function bootId(): string {
   return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()

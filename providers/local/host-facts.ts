@@ -2,8 +2,8 @@
 // It removes what it makes. A missing feature is a fact with its remedy, never an exception.
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { constants } from 'node:fs'
-import { access, copyFile, mkdtemp, statfs, writeFile } from 'node:fs/promises'
+import { constants, existsSync } from 'node:fs'
+import { copyFile, mkdtemp, statfs, writeFile } from 'node:fs/promises'
 import { availableParallelism, tmpdir, totalmem } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -29,7 +29,7 @@ export async function hostFacts(options: {
   last_service_port?: number
 }): Promise<HostFact[]> {
   // Before the first start the data directory does not exist; its parent lies on the same file system.
-  const directory = await nearestThere(resolve(options.directory))
+  const directory = nearestThere(resolve(options.directory))
   const tried = await Promise.all([
     userFact(options),
     copyOnWriteFact(directory),
@@ -222,16 +222,8 @@ function inGib(bytes: number): string {
   return `${(bytes / gib).toFixed(1)} GiB`
 }
 
-async function nearestThere(path: string): Promise<string> {
-  if (path === '/' || (await isThere(path))) return path
-  return await nearestThere(dirname(path))
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return await access(path).then(
-    () => true,
-    () => false,
-  )
+function nearestThere(path: string): string {
+  return path === '/' || existsSync(path) ? path : nearestThere(dirname(path))
 }
 
 function codeOf(error: unknown): string {

@@ -13,7 +13,7 @@ const { newWorld } = useWorlds()
 /** Of PostgreSQL's own; those that its authors call trusted no list of ours decides about. */
 async function extensionsOf({ provider }: Tenant): Promise<{ name: string; trusted: boolean }[]> {
   const [installation] = provider.installations
-  const folder = (await extensionDirectoryOf(installation?.bin ?? '', installation?.major ?? 0)) ?? ''
+  const folder = extensionDirectoryOf(installation?.bin ?? '', installation?.major ?? 0) ?? ''
   return [...(installation?.extensions ?? [])].map((name) => {
     const control = readFileSync(join(folder, `${name}.control`), 'utf8')
     return { name, trusted: /^\s*trusted\s*=\s*(true|on|yes)/m.test(control) }

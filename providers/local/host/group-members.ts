@@ -1,8 +1,9 @@
 // The processes in the control groups of a service, and a kill of all of them at once where the kernel has one. A process cannot leave
 // the groups in which it was started unless their files are its user's, so for root this is exact, whatever a process calls itself
 // and wherever it hides.
-import { readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { readdirSync, rmdirSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { textOrNothing } from '../../host/read.ts'
 import type { Hierarchy } from './limits.ts'
 
 /** The groups of a service or a replica set by their names: of its nodes, its pooler, its balancer. */
@@ -13,7 +14,7 @@ export function groupsOf(hierarchy: Hierarchy, service_id: string): string[] {
 
 /** The ids of their processes. */
 export function membersOf(hierarchy: Hierarchy, group: string): number[] {
-  const lists = foldersOf(hierarchy, group).map((folder) => textOf(join(folder, 'cgroup.procs')))
+  const lists = foldersOf(hierarchy, group).map((folder) => textOrNothing(join(folder, 'cgroup.procs')))
   return [...new Set(lists.flatMap((text) => text.split('\n').filter(Boolean).map(Number)))]
 }
 
@@ -54,13 +55,5 @@ function foldersIn(path: string): string[] {
     return entries.filter((entry) => entry.isDirectory()).map((entry) => join(path, entry.name))
   } catch {
     return []
-  }
-}
-
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'latin1')
-  } catch {
-    return ''
   }
 }

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdir, readFile, readdir, rmdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rmdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -15,7 +15,7 @@ import { asUser } from '../../host/daemon.ts'
 import { mayGiveUsers } from '../../host/privilege.ts'
 import { type Owner, unprivileged } from '../../host/user-map.ts'
 import { system_env } from '../../host/program.ts'
-import { errorCode } from '../../host/read.ts'
+import { errorCode, textOrNothing } from '../../host/read.ts'
 
 export type Limits = {
   /** For people: what is enforced, or why nothing is and how to permit it. */
@@ -45,11 +45,11 @@ export type Limits = {
  */
 export async function openLimits(installation_id: string): Promise<Limits> {
   assertId(installation_id)
-  const mounted = parseCgroupMounts(await readOrNothing('/proc/self/mountinfo'))
-  const around = mounted.v2 === undefined ? [] : groupsAround(mounted.v2, await readOrNothing('/proc/self/cgroup'))
+  const mounted = parseCgroupMounts(textOrNothing('/proc/self/mountinfo'))
+  const around = mounted.v2 === undefined ? [] : groupsAround(mounted.v2, textOrNothing('/proc/self/cgroup'))
   let reason = 'this host has no cpu and memory control groups mounted'
   for (const mounts of around.length === 0 ? [mounted] : around.map((v2) => ({ ...mounted, v2 }))) {
-    const controllers = mounts.v2 ? await readOrNothing(join(mounts.v2, 'cgroup.controllers')) : ''
+    const controllers = mounts.v2 ? textOrNothing(join(mounts.v2, 'cgroup.controllers')) : ''
     const hierarchy = hierarchyOf(mounts, controllers, `howdah-${installation_id}`)
     if (!hierarchy) continue
     const limits = limitsIn(hierarchy)
@@ -271,8 +271,4 @@ function quote(word: string): string {
 
 function firstLine(error: unknown): string {
   return error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
-}
-
-async function readOrNothing(path: string): Promise<string> {
-  return await readFile(path, 'utf8').catch(() => '')
 }

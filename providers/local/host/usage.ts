@@ -1,7 +1,8 @@
 // What the processes of a service use: from its control groups where it has them, else summed over its processes. Only
 // reads small files of the kernel, synchronously: each takes microseconds, and a thread for each would cost more.
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { textOrNothing } from '../../host/read.ts'
 import type { Hierarchy } from './limits.ts'
 
 /** `cpu_ns` only rises, but starts anew with the processes or their group. */
@@ -9,7 +10,7 @@ export type Usage = { cpu_ns: number; memory_bytes: number }
 
 /** Undefined when no such group counts. */
 export function usageOfGroup(hierarchy: Hierarchy, service_id: string): Usage | undefined {
-  const read = (directory: string, file: string) => readOrNothing(join(directory, service_id, file))
+  const read = (directory: string, file: string) => textOrNothing(join(directory, service_id, file))
   const { cpu, memory } = hierarchy.directories
   // Most services lack some of the groups, and a failed read is dear.
   if (!existsSync(join(cpu, service_id))) return undefined
@@ -30,16 +31,16 @@ export function usageOfGroup(hierarchy: Hierarchy, service_id: string): Usage | 
 
 /** Of a postmaster and its children; undefined when it does not run. */
 export function usageOfProcesses(postmaster: number): Usage | undefined {
-  const own = readOrNothing(`/proc/${postmaster}/stat`)
+  const own = textOrNothing(`/proc/${postmaster}/stat`)
   if (own === '') return undefined
-  const children = readOrNothing(`/proc/${postmaster}/task/${postmaster}/children`).split(' ').filter(Boolean)
+  const children = textOrNothing(`/proc/${postmaster}/task/${postmaster}/children`).split(' ').filter(Boolean)
   // With the time of exited children, which only their parent knows.
   let ticks = ticksOf(own, 4)
   let anonymous_kb = 0
   let shared_kb = 0
   for (const pid of [String(postmaster), ...children]) {
-    if (pid !== String(postmaster)) ticks += ticksOf(readOrNothing(`/proc/${pid}/stat`), 2)
-    const status = readOrNothing(`/proc/${pid}/status`)
+    if (pid !== String(postmaster)) ticks += ticksOf(textOrNothing(`/proc/${pid}/stat`), 2)
+    const status = textOrNothing(`/proc/${pid}/status`)
     anonymous_kb += Number(fieldOf(status, 'RssAnon:'))
     // All of them map the same shared memory, so the largest share is the best estimate.
     shared_kb = Math.max(shared_kb, Number(fieldOf(status, 'RssShmem:')))
@@ -66,12 +67,4 @@ function fieldOf(text: string, name: string): string {
   const at = text.startsWith(name) ? 0 : text.indexOf(`\n${name}`) + 1
   if (at === 0 && !text.startsWith(name)) return '0'
   return /\d+/.exec(text.slice(at + name.length, at + name.length + 40))?.[0] ?? '0'
-}
-
-function readOrNothing(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return ''
-  }
 }

@@ -27,7 +27,7 @@ export async function ensureControlFiles(
   installation: PostgresInstallation,
   uid: number | undefined,
 ): Promise<Record<string, string>> {
-  const from = await extensionDirectoryOf(installation.bin, installation.major)
+  const from = extensionDirectoryOf(installation.bin, installation.major)
   // The paths in the setting are separated by colons.
   if (from === undefined || directory.includes(':')) return {}
   const has_path = installation.major >= first_major_with_path

@@ -4,7 +4,8 @@
 // used in place, it is copied once and atomically.
 import { execFile } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
-import { access, chmod, mkdir, readFile, readdir, realpath, rename, stat, symlink } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { chmod, mkdir, readFile, readdir, realpath, rename, stat, symlink } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -79,7 +80,7 @@ const discovery_directory = '/usr/lib/postgresql'
 const probe_timeout_ms = 30_000
 
 async function getConfigured(directory: string, uid: number | undefined): Promise<PostgresInstallation> {
-  const bin = (await isThere(join(directory, 'bin', 'postgres'))) ? join(directory, 'bin') : directory
+  const bin = existsSync(join(directory, 'bin', 'postgres')) ? join(directory, 'bin') : directory
   const probed = await probe(bin, 'configured', uid)
   const where = `the configured PostgreSQL directory ${directory} cannot be used: `
   if ('problem' in probed) throw new Error(where + probed.problem)
@@ -128,7 +129,7 @@ async function ensureCopy(package_directory: string, copies_directory: string): 
   const hash = await hashOf(manifest, join(package_directory, 'native', 'bin', 'postgres'))
   const { version } = JSON.parse(manifest) as { version: string } // npm installs no package without one
   const copy = join(copies_directory, `${version}-${hash}`)
-  if (await isThere(copy)) {
+  if (existsSync(copy)) {
     await removeUnfinished(copy)
     return copy
   }
@@ -143,7 +144,7 @@ async function ensureCopy(package_directory: string, copies_directory: string): 
   } catch (error) {
     // The process that was faster may be removing it, too.
     await removeTree(unfinished).catch(() => undefined)
-    if (!(await isThere(copy))) throw error
+    if (!existsSync(copy)) throw error
   }
   return copy
 }
@@ -176,7 +177,7 @@ async function ensureLinks(package_directory: string): Promise<void> {
   const links = JSON.parse(text) as { source: string; target: string }[] // the package's own list
   for (const { source, target } of links) {
     const path = join(package_directory, target)
-    if (!(await isThere(path))) await symlink(relative(dirname(target), source), path)
+    if (!existsSync(path)) await symlink(relative(dirname(target), source), path)
   }
 }
 
@@ -221,25 +222,17 @@ function problemOf(error: unknown, uid: number | undefined): string {
 }
 
 async function listExtensions(bin: string, major: number): Promise<ReadonlySet<string>> {
-  const directory = await extensionDirectoryOf(bin, major)
+  const directory = extensionDirectoryOf(bin, major)
   const names = directory === undefined ? [] : await readdir(directory)
   return new Set(names.filter((name) => name.endsWith('.control')).map((name) => basename(name, '.control')))
 }
 
 /** Where its control files are, in the three layouts in use: built from source, bundled, and Debian's. */
-export async function extensionDirectoryOf(bin: string, major: number): Promise<string | undefined> {
+export function extensionDirectoryOf(bin: string, major: number): string | undefined {
   const candidates = [
     join(bin, '../share/extension'),
     join(bin, '../share/postgresql/extension'),
     `/usr/share/postgresql/${major}/extension`,
   ]
-  for (const directory of candidates) if (await isThere(directory)) return directory
-  return undefined
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return await access(path).then(
-    () => true,
-    () => false,
-  )
+  return candidates.find((directory) => existsSync(directory))
 }
