@@ -12,6 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { Size } from '../../provider.ts'
 import { asUser } from '../../host/daemon.ts'
+import { parseMounts } from '../../host/mounts.ts'
 import { mayGiveUsers } from '../../host/privilege.ts'
 import { type Owner, unprivileged } from '../../host/user-map.ts'
 import { system_env } from '../../host/program.ts'
@@ -91,16 +92,10 @@ export type CgroupMounts = { v2?: string; v1: ReadonlyMap<string, string> }
 export function parseCgroupMounts(mountinfo: string): CgroupMounts {
   let v2: string | undefined
   const v1 = new Map<string, string>()
-  for (const line of mountinfo.split('\n')) {
-    const [front = '', back = ''] = line.split(' - ')
-    const [type, , super_options = ''] = back.split(' ')
-    const mount_point = front
-      .split(' ')[4]
-      ?.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
-    if (mount_point === undefined) continue
-    if (type === 'cgroup2') v2 ??= mount_point
+  for (const { path, type, options } of parseMounts(mountinfo)) {
+    if (type === 'cgroup2') v2 ??= path
     if (type !== 'cgroup') continue
-    for (const option of super_options.split(',')) if (!v1.has(option)) v1.set(option, mount_point)
+    for (const option of options) if (!v1.has(option)) v1.set(option, path)
   }
   return v2 === undefined ? { v1 } : { v2, v1 }
 }

@@ -10,6 +10,7 @@ import { closeSync, mkdtempSync, readFileSync, statfsSync, writeFileSync } from 
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { messageOf } from '../../host/message.ts'
+import { parseMounts } from '../../host/mounts.ts'
 import type { Effect } from '../host/effect.ts'
 import type { Owner } from '../../host/user-map.ts'
 import type { Node } from '../host/layout.ts'
@@ -50,16 +51,12 @@ export async function openProjects(effect: Effect, directory: string): Promise<P
 /** Where the XFS is mounted that holds the directory, if it has project quotas. Pure. */
 export function mountOf(mountinfo: string, directory: string): string | undefined {
   let found: { path: string; enforces: boolean } | undefined
-  for (const line of mountinfo.split('\n')) {
-    const [front = '', back = ''] = line.split(' - ')
-    const [type, , options = ''] = back.split(' ')
-    const path = front
-      .split(' ')[4]
-      ?.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
-    if (path === undefined || !`${directory}/`.startsWith(path.endsWith('/') ? path : `${path}/`)) continue
+  for (const { path, type, options } of parseMounts(mountinfo)) {
+    if (!`${directory}/`.startsWith(path.endsWith('/') ? path : `${path}/`)) continue
     // Of several mounts at one path the last one is visible.
     if (found && path.length < found.path.length) continue
-    found = { path, enforces: type === 'xfs' && /(^|,)p(rj)?quota(,|$)/.test(options) }
+    const has_quotas = options.includes('prjquota') || options.includes('pquota')
+    found = { path, enforces: type === 'xfs' && has_quotas }
   }
   return found?.enforces ? found.path : undefined
 }
