@@ -1,13 +1,7 @@
 // What a cell offers, read every half minute: its nodes, its image catalog, its storage class. Requests are refused by these facts
 // alone; none of them asks the API server.
-import {
-  type Offered,
-  type RegionFacts,
-  type Refusal,
-  type ReplicaSetParts,
-  type ServiceParts,
-  type Size,
-} from '../provider.ts'
+import { offeredUnless, refusalUnless } from '../offered.ts'
+import type { RegionFacts, Refusal, ReplicaSetParts, ServiceParts, Size } from '../provider.ts'
 import type { Authority } from '../postgres/certificate.ts'
 import type { Client } from './api/client.ts'
 import type { Thing } from './api/kinds.ts'
@@ -65,13 +59,13 @@ export function openFacts({ identity, region, settings, client, authority }: Spe
     image: (major?: number): Image | undefined => images.find((one) => major === undefined || one.major === major),
     serviceRefusal: ({ size, extensions, pooler, vpc, copy_of }: ServiceParts): Refusal | undefined =>
       (copy_of === 'off' && settings.store === undefined ? refusalOfPaused(region) : undefined) ??
-      (pooler && refused(now().pooler, '')) ??
-      (vpc && refused(now().vpcs, '')) ??
+      (pooler && refusalUnless(now().pooler, '')) ??
+      (vpc && refusalUnless(now().vpcs, '')) ??
       (size && sizeRefusal(size)) ??
       (extensions && refusalOfExtensions(extensions, settings.extensions, region)),
     replicaSetRefusal: ({ size }: ReplicaSetParts): Refusal | undefined =>
-      refused(now().replica_sets, '') ?? (size && sizeRefusal(size)),
-    vpcRefusal: (): Refusal | undefined => refused(now().vpcs, '/region_code'),
+      refusalUnless(now().replica_sets, '') ?? (size && sizeRefusal(size)),
+    vpcRefusal: (): Refusal | undefined => refusalUnless(now().vpcs, '/region_code'),
     async close(): Promise<void> {
       await refreshing
       clearTimeout(timer)
@@ -81,8 +75,9 @@ export function openFacts({ identity, region, settings, client, authority }: Spe
 
 /** What follows from its settings, or always holds. Pure. */
 export function offersOf(region: string, settings: CellSettings) {
-  const not_offered = (what: string): Offered => ({ offered: false, reason: `${what} in region ${region}` })
-  const always: Offered = { offered: true }
+  const not_offered = (what: string) => offeredUnless(`${what} in region ${region}`)
+  const offeredWith = (setting: unknown, reason: string) => offeredUnless(setting === undefined ? reason : undefined)
+  const always = offeredUnless(undefined)
   return {
     pooler: offeredWith(
       settings.pooler_image,
@@ -97,8 +92,7 @@ export function offersOf(region: string, settings: CellSettings) {
     forks_in: always,
     forks_out: not_offered('copies into other regions are made with pg_dump only'),
     logs: always,
-    complete_logs: offeredWith(
-      undefined,
+    complete_logs: offeredUnless(
       `logs in region ${region} are those of the Pods: they have no logins, of more than 100 entries in a second each hundredth only, and nothing from before a stop`,
     ),
     limits: always,
@@ -108,15 +102,10 @@ export function offersOf(region: string, settings: CellSettings) {
   }
 }
 
-const refused = (one: Offered, path: string) => (one.offered ? undefined : { path, message: one.reason })
-
 const refusalOfPaused = (region: string): Refusal => ({
   path: '/fork_strategy',
   message: `a paused service cannot be forked in region ${region}, which copies from a running one; start it first`,
 })
-
-const offeredWith = (setting: unknown, reason: string): Offered =>
-  setting === undefined ? { offered: false, reason } : { offered: true }
 
 /** Newest first. */
 function imagesOf(catalog: Thing | undefined): Image[] {

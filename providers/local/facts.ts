@@ -3,7 +3,8 @@
 // each pass reads the host before it acts, so an old fact delays a message and protects nothing.
 import { availableParallelism, totalmem } from 'node:os'
 import { isHostRoot } from '../host/privilege.ts'
-import type { Offered, Refusal, RegionFacts, ReplicaSetParts, ServiceParts, Size } from '../provider.ts'
+import { offeredUnless, refusalUnless } from '../offered.ts'
+import type { Refusal, RegionFacts, ReplicaSetParts, ServiceParts, Size } from '../provider.ts'
 import type { Limits } from './host/limits.ts'
 import { copyOnWriteFact } from './host-facts.ts'
 import { sharedUserWarnings } from './isolation.ts'
@@ -127,11 +128,6 @@ function readOnlySessionsLack(installations: readonly PostgresInstallation[]): s
   if (older.length === 0) return undefined
   return `PostgreSQL ${older.join(' and ')} has no triggers at the login: a session there that asks to read only is neither held to it nor refused; PostgreSQL ${first_major_with_logins} and newer do it`
 }
-
-const offeredUnless = (reason: string | undefined): Offered =>
-  reason === undefined ? { offered: true } : { offered: false, reason }
-
-const refusalUnless = (one: Offered, path: string) => (one.offered ? undefined : { path, message: one.reason })
 
 const refused = (path: string, message: string | undefined) => (message === undefined ? undefined : { path, message })
 
