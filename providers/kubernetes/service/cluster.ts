@@ -1,6 +1,13 @@
 // The Cluster of a service, as the operator is to make it. Pure: the same wanted gives the same object.
 import { lookup_sql } from '../../postgres/pooler-lookup.ts'
-import { copyRoleOf, master_database, master_role, pooler_role, standby_role } from '../../postgres/names.ts'
+import {
+  copyRoleOf,
+  master_database,
+  master_rights,
+  master_role,
+  pooler_role,
+  standby_role,
+} from '../../postgres/names.ts'
 import type { WantedService } from '../../provider.ts'
 import type { Cluster, Manifest } from '../api/kinds.ts'
 import { type CellSettings, signed } from '../cell.ts'
@@ -131,9 +138,6 @@ function poolerRole({ pooler }: ServiceNames) {
   return { name: pooler_role, ensure: 'present', login: true, inherit: false, passwordSecret: { name: pooler } }
 }
 
-/** Which of PostgreSQL's own roles the master role has. None that reads verifiers or locks catalogs. */
-const rights = ['pg_monitor', 'pg_signal_backend', 'pg_checkpoint']
-
 /**
  * Names of the control plane are taken before a tenant can take them. The statements travel as arguments of a container, where `$$` would
  * become `$`: none has one.
@@ -142,7 +146,7 @@ const cluster_sql = [
   `create role ${standby_role} nologin`,
   `create role ${pooler_role} nologin noinherit`,
   `alter role ${master_role} createrole createdb`,
-  `grant ${rights.join(', ')} to ${master_role} with admin option`,
+  `grant ${master_rights.join(', ')} to ${master_role} with admin option`,
   // Not on postgres, where the operator's own roles log in without being superusers; client_rules keeps tenants out of it.
   'revoke all on database template1 from public',
 ]

@@ -16,7 +16,7 @@ import { unprivileged } from '../../host/user-map.ts'
 import { foldersOf } from '../host/layout.ts'
 import { readOnlySessionSql, roleSettingSql } from '../../postgres/read-only-session.ts'
 import { reserved_roles, roleSql } from './reserved-roles.ts'
-import { master_database, master_role, pooler_role } from '../../postgres/names.ts'
+import { master_database, master_rights, master_role, pooler_role } from '../../postgres/names.ts'
 
 /** Raised when the contents of the template change, so that new services get them. */
 const template_format = 5
@@ -110,9 +110,6 @@ function initdbOptions(major: number): string[] {
   return `${access} ${locale} ${wal} --data-checksums --no-sync --no-instructions`.split(' ')
 }
 
-/** Which of PostgreSQL's own roles the master role has. None that reads verifiers or locks catalogs. */
-const rights = ['pg_monitor', 'pg_signal_backend', 'pg_checkpoint']
-
 /** One statement a line: single-user PostgreSQL reads them so. */
 const linesOf = (statements: readonly string[]) => statements.map((statement) => `${statement}\n`).join('')
 
@@ -121,7 +118,7 @@ function rolesSql(major: number): string {
     ...reserved_roles.flatMap((role) => roleSql(role, major)),
     // Its first login is allowed when everything that it is to find has been made: see master-role.ts.
     `create role ${master_role} nologin createrole createdb`,
-    `grant ${rights.join(', ')} to ${master_role} with admin option`,
+    `grant ${master_rights.join(', ')} to ${master_role} with admin option`,
     ...roleSettingSql(major),
   ])
 }
