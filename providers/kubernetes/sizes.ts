@@ -1,7 +1,7 @@
 // What a size means in a cell: resources of the Pods, and PostgreSQL's parameters. Pure. Quantities are written as Kubernetes writes
 // them, so that the wanted ones and those of a Pod can be compared as texts.
 import type { Size } from '../provider.ts'
-import { log_settings } from '../postgres/log-settings.ts'
+import { fixed_settings, log_settings } from '../postgres/fixed-settings.ts'
 import { type Preload, preloadSettings, preloadsOf } from '../postgres/preloads.ts'
 import { sizeSettings, type Values } from '../postgres/size.ts'
 import type { Cluster, Resources } from './api/kinds.ts'
@@ -71,13 +71,7 @@ export function parametersOf(size: Size, extensions: readonly string[]): Record<
 
 const fixed = {
   ...log_settings,
-  password_encryption: 'scram-sha-256',
-  ssl_min_protocol_version: 'TLSv1.2',
-  // A role that the master role creates is usable by it at once, as people expect of an administrator.
-  createrole_self_grant: 'set, inherit',
-  timezone: 'UTC',
-  lc_messages: 'C',
-  log_timezone: 'UTC',
+  ...fixed_settings,
   // After this time a replica that found no WAL in the archive, as a new one does, turns to its primary.
   wal_retrieve_retry_interval: '1s',
   // The control plane's probes are not for the log.

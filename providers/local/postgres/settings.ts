@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import type { Endpoint, Size } from '../../provider.ts'
 import { archiveSettings, shellPath } from './archive-settings.ts'
 import { type Node } from '../host/layout.ts'
-import { log_settings } from '../../postgres/log-settings.ts'
+import { fixed_settings, log_settings } from '../../postgres/fixed-settings.ts'
 import { preloadSettings, type Preload } from '../../postgres/preloads.ts'
 import { sizeSettings, type Values } from '../../postgres/size.ts'
 import { copy_role_prefix, master_database, pooler_role, standby_role } from '../../postgres/names.ts'
@@ -116,12 +116,7 @@ export function hashOf(texts: readonly string[]): string {
 
 const fixed = {
   ssl: 'on',
-  ssl_min_protocol_version: 'TLSv1.2',
-  password_encryption: 'scram-sha-256',
-  // A role that the master role creates is usable by it at once, as people expect of an administrator.
-  createrole_self_grant: 'set, inherit',
-  timezone: 'UTC',
-  lc_messages: 'C',
+  ...fixed_settings,
   default_text_search_config: 'pg_catalog.english',
   wal_level: 'replica',
   // Five standbys that can take over and four sets of ten that read; and copies of them all, at one time.
@@ -154,7 +149,6 @@ const fixed = {
   log_filename: 'postgresql-%Y%m%d-%H%M%S.log',
   log_file_mode: '0600',
   log_rotation_age: '1d',
-  log_timezone: 'UTC',
   ...log_settings,
 } satisfies Values
 
