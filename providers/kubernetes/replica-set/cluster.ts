@@ -2,10 +2,11 @@
 import type { WantedReplicaSet } from '../../provider.ts'
 import type { Cluster, Manifest } from '../api/kinds.ts'
 import { type CellSettings, signed } from '../cell.ts'
-import { client_rules, originOf } from '../cluster/access.ts'
+import { originOf } from '../cluster/access.ts'
+import { nodesSpecOf } from '../cluster/nodes.ts'
 import { hibernation_annotation, type ServiceNames, type SetNames } from '../names.ts'
 import { archiveOrigin } from '../snapshot/store-objects.ts'
-import { parametersOf, preloadsFor, resourcesOf, volumeOf } from '../sizes.ts'
+import { parametersOf } from '../sizes.ts'
 
 type Spec = {
   names: ServiceNames
@@ -21,36 +22,22 @@ type Spec = {
 const lag_max = '16Mi'
 
 export function setClusterOf({ names, set, settings, major, wanted, there }: Spec): Manifest {
-  const { service, size, nodes } = wanted
-  const preloads = preloadsFor(service.extensions)
+  const { service, size, nodes: instances } = wanted
+  const { labels, tls } = set
+  const { extensions } = service
+  const parameters = followingOf(wanted)
   return signed({
     apiVersion: 'postgresql.cnpg.io/v1',
     kind: 'Cluster',
     metadata: {
       name: set.cluster,
       namespace: names.namespace,
-      labels: set.labels,
+      labels,
       annotations: { [hibernation_annotation]: service.power === 'off' ? 'on' : 'off' },
     },
     spec: {
-      instances: nodes,
-      imageCatalogRef: { apiGroup: 'postgresql.cnpg.io', kind: 'ClusterImageCatalog', name: settings.catalog, major },
-      inheritedMetadata: { labels: set.labels },
-      storage: {
-        size: volumeOf(settings, there),
-        ...(settings.storage_class && { storageClass: settings.storage_class }),
-      },
-      resources: resourcesOf(size, settings),
-      postgresql: {
-        parameters: followingOf(wanted),
-        ...(preloads.length > 0 && { shared_preload_libraries: preloads }),
-        pg_hba: client_rules,
-      },
-      smartShutdownTimeout: 10,
-      stopDelay: 60,
-      enableSuperuserAccess: false,
+      ...nodesSpecOf({ settings, instances, major, size, extensions, parameters, labels, tls, there }),
       probes: { readiness: { type: 'streaming', maximumLag: lag_max } },
-      certificates: { serverTLSSecret: set.tls, serverCASecret: set.tls },
       replica: { enabled: true, source: names.cluster },
       bootstrap: { pg_basebackup: { source: names.cluster } },
       // The operator keeps no slot at the primary for it: WAL that is not there any more comes from the archive.

@@ -11,10 +11,11 @@ import {
 import type { WantedService } from '../../provider.ts'
 import type { Cluster, Manifest } from '../api/kinds.ts'
 import { type CellSettings, signed } from '../cell.ts'
-import { client_rules, elsewhere } from '../cluster/access.ts'
+import { elsewhere } from '../cluster/access.ts'
+import { nodesSpecOf } from '../cluster/nodes.ts'
 import { hibernation_annotation, type ServiceNames } from '../names.ts'
 import { archivingPlugin } from '../snapshot/store-objects.ts'
-import { parametersOf, preloadsFor, resourcesOf, volumeOf } from '../sizes.ts'
+import { parametersOf } from '../sizes.ts'
 
 export type ClusterSpec = {
   names: ServiceNames
@@ -37,17 +38,15 @@ export type ClusterSpec = {
 
 export type Bootstrap = { bootstrap: object; externalClusters?: readonly object[] }
 
-/** An idle pooler or client must not hold up a stop for minutes. */
-const smart_shutdown_seconds = 10
-const stop_seconds = 60
-
 /** A commit reaches the store within about this time. */
 const archiving = { archive_timeout: '60s' }
 
 export function clusterOf(spec: ClusterSpec): Manifest {
-  const { names, settings, major, wanted, instances, sync, quorum, hibernated, switchover } = spec
-  const { namespace, cluster, labels } = names
-  const preloads = preloadsFor(wanted.extensions)
+  const { names, settings, major, wanted, instances, sync, quorum, hibernated, switchover, there } = spec
+  const { namespace, cluster, labels, tls } = names
+  const { size, extensions } = wanted
+  const parameters = { ...parametersOf(size, extensions), ...(settings.store && archiving) }
+  const nodes = nodesSpecOf({ settings, instances, major, size, extensions, parameters, labels, tls, there })
   const roles = [
     ...(settings.pooler_image ? [poolerRole(names)] : []),
     // It came with the data of the service that was copied.
@@ -66,28 +65,15 @@ export function clusterOf(spec: ClusterSpec): Manifest {
       },
     },
     spec: {
-      instances,
-      imageCatalogRef: { apiGroup: 'postgresql.cnpg.io', kind: 'ClusterImageCatalog', name: settings.catalog, major },
-      inheritedMetadata: { labels },
-      storage: {
-        size: volumeOf(settings, spec.there),
-        ...(settings.storage_class && { storageClass: settings.storage_class }),
-      },
-      resources: resourcesOf(wanted.size, settings),
+      ...nodes,
       postgresql: {
-        parameters: { ...parametersOf(wanted.size, wanted.extensions), ...(settings.store && archiving) },
-        ...(preloads.length > 0 && { shared_preload_libraries: preloads }),
-        pg_hba: client_rules,
+        ...nodes.postgresql,
         ...(sync > 0 && {
           synchronous: { method: 'any', number: sync, dataDurability: 'required', failoverQuorum: quorum },
         }),
       },
-      smartShutdownTimeout: smart_shutdown_seconds,
-      stopDelay: stop_seconds,
       primaryUpdateStrategy: 'unsupervised',
       primaryUpdateMethod: instances > 1 ? 'switchover' : 'restart',
-      enableSuperuserAccess: false,
-      certificates: { serverTLSSecret: names.tls, serverCASecret: names.tls },
       ...(settings.store && { plugins: [archivingPlugin(names)] }),
       ...(roles.length > 0 && { managed: { roles } }),
     },
