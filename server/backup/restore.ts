@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs'
 import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { syncFileSystem } from '#providers/host/sync.ts'
+import { inLanes } from '#providers/host/together.ts'
 import type { Config } from '../config.ts'
 import { openInstallation, restoringOf } from '../installation.ts'
 import type { Log } from '../log.ts'
@@ -50,7 +51,7 @@ export type RestoreSpec = {
 }
 
 /** While one service is put in place, the next one is fetched. */
-const lanes = 3
+const services_at_once = 3
 /** Also where deleted services are not kept: those that were should not be lost before the operator has looked after the restore. */
 const kept_seconds_min = 86_400
 
@@ -106,7 +107,7 @@ async function restoreInto(spec: RestoreSpec, folder: string): Promise<void> {
   const restored: Restored[] = []
   const begun = performance.now()
   let count = 0
-  await inLanes(wanted, async (service) => {
+  const bringBack = async (service: ServiceOfCopy) => {
     const backup = regions.get(service.region_code)?.backup
     const put = backup && (await putService({ restic, lists, runs, plan, folder, backup, ...service }))
     count += 1
@@ -120,7 +121,8 @@ async function restoreInto(spec: RestoreSpec, folder: string): Promise<void> {
     const left_seconds = ((performance.now() - begun) / count / 1000) * (wanted.length - count)
     const left = left_seconds < 1 ? '' : ` About ${Math.ceil(left_seconds)} s are left.`
     tell(`Service ${label}: in place.${gap === undefined ? '' : ` ${gap}; it recovers up to there.`}${left}`)
-  })
+  }
+  await inLanes(wanted, bringBack, services_at_once)
   const kept_seconds = Math.max(config.undelete, kept_seconds_min)
   const facts = await keepOnly(store.db, { restored, moment: plan.at ?? plan.meta_time, kept_seconds })
   for (const fact of facts) tell(fact)
@@ -134,22 +136,6 @@ async function restoreInto(spec: RestoreSpec, folder: string): Promise<void> {
   }
   await syncFileSystem(data_dir)
   await writeFile(join(folder, 'done'), '', { flush: true })
-}
-
-/** A failure is thrown when none is under way any more. */
-async function inLanes<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
-  const waiting = [...items]
-  const lane = async () => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      await work(next).catch((error: unknown) => {
-        waiting.length = 0
-        throw error
-      })
-    }
-  }
-  const ends = await Promise.allSettled(Array.from({ length: lanes }, lane))
-  const failure = ends.find((end) => end.status === 'rejected')
-  if (failure) throw failure.reason
 }
 
 /** Deleted ones that are kept come back, too. */

@@ -18,7 +18,7 @@ import { findEntry, readText, replaceFile } from '../host/tenant-files.ts'
 import { historyOf } from '../wal/timeline.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { nodeName } from './synchronous.ts'
-import { together } from '../host/together.ts'
+import { together } from '../../host/together.ts'
 
 const poll_every_ms = 3
 /**

@@ -30,7 +30,7 @@ import { diskBytes, requireDiskSpace } from './disk-space.ts'
 import { entriesOf } from './entries.ts'
 import { lengthOf } from './storage.ts'
 import { openFile, openFolder, openIn, type OpenFolder, pathOf, Planted } from './tenant-files.ts'
-import { inLanes } from './together.ts'
+import { inLanes } from '../../host/together.ts'
 
 export type CopyOptions = {
   /** Who owns all of the copy but its root; absent: the server's user. */

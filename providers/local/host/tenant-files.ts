@@ -15,7 +15,7 @@ import { basename, dirname } from 'node:path'
 import type { Owner } from '../../host/user-map.ts'
 import { errorCode, undefinedIfAbsent } from '../../host/read.ts'
 import { entriesOf, namesIn } from './entries.ts'
-import { inLanes } from './together.ts'
+import { inLanes } from '../../host/together.ts'
 import { syncOne } from './tree.ts'
 
 /** The message is for the tenant, who alone can undo it. */

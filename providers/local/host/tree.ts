@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { errorCode } from '../../host/read.ts'
 import { syncFileSystem } from '../../host/sync.ts'
 import { entriesOf } from './entries.ts'
-import { inLanes } from './together.ts'
+import { inLanes } from '../../host/together.ts'
 
 /** Hands a whole tree to a user, every folder after its contents: until then no other user can enter it. */
 export async function chownTree(path: string, owner: { uid: number; gid: number }): Promise<void> {

@@ -16,6 +16,7 @@ import { findService, listNodes } from '../postgres/nodes.ts'
 import { portOfPidFile, startOfPidFile } from '../postgres/port-in-force.ts'
 import { pid_file } from '../../host/postmaster.ts'
 import type { QuotaWatch } from '../quota/watch.ts'
+import { inLanes } from '../../host/together.ts'
 import { readText } from '../host/tenant-files.ts'
 import { lastWrittenOf, storageOf } from '../host/storage.ts'
 import { type Usage, usageOfGroup, usageOfProcesses } from '../host/usage.ts'
@@ -193,10 +194,11 @@ async function walkSome(running: readonly Running[]): Promise<void> {
 async function askSome(running: readonly Running[]): Promise<void> {
   const due = new Set(dueAmong(running, 'activity'))
   for (const one of running) if (!due.has(one)) rest(one.memory)
-  await inLanes([...due].slice(0, sessions_per_call), async ({ memory, node }) => {
+  const ask = async ({ memory, node }: Running) => {
     // A server that cannot be asked now, such as while it starts, is asked again at its next turn.
     noteActivity(memory, await activityOf(node).catch(() => undefined))
-  })
+  }
+  await inLanes([...due].slice(0, sessions_per_call), ask, sessions_at_once)
 }
 
 async function readLags(lag_reader: LagReader, running: readonly Running[]): Promise<void> {
@@ -205,21 +207,18 @@ async function readLags(lag_reader: LagReader, running: readonly Running[]): Pro
     delete memory.metrics.replica_lags
     delete memory.metrics.primary_node
   }
-  const asked = running.filter(({ has_standbys }) => has_standbys)
-  await inLanes(asked, async ({ memory, node }) => {
+  const ask = async ({ memory, node }: Running) => {
     memory.metrics.primary_node = node.number
     const lags = replicaLagsOf(await lag_reader.read(node).catch(() => new Map()))
     if (lags.length === 0) return
     memory.metrics.replica_lags = lags
     memory.metrics.replication_lag_bytes = lags.reduce((most, { bytes }) => Math.max(most, bytes), 0)
-  })
-}
-
-async function inLanes(asked: Running[], ask: (one: Running) => Promise<void>): Promise<void> {
-  const lane = async () => {
-    for (let one = asked.shift(); one !== undefined; one = asked.shift()) await ask(one)
   }
-  await Promise.all(Array.from({ length: sessions_at_once }, lane))
+  await inLanes(
+    running.filter(({ has_standbys }) => has_standbys),
+    ask,
+    sessions_at_once,
+  )
 }
 
 /** Without processor time there are no transactions. */

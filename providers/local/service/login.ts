@@ -11,7 +11,7 @@ import { probeAt } from '../network/service-network.ts'
 import { setback, type Observed } from './observed.ts'
 import { accessOf, accessTrouble } from '../quota/access.ts'
 import { unlessStill } from '../postgres/standstill.ts'
-import { together } from '../host/together.ts'
+import { together } from '../../host/together.ts'
 
 /** The watches notice a death and a stalled archive; this is for what only a login shows, which costs some CPU. */
 const look_again_when_well_seconds = 300

@@ -6,11 +6,15 @@ export async function together<A, B>(one: Promise<A>, other: Promise<B>): Promis
   return [await one, await other]
 }
 
-/** Each lane has one item under way. The four threads behind Node's file calls are busy from here on; more gain nothing. */
-const lanes = 16
+/** For calls of files: the four threads behind them are busy from here on; more gain nothing. */
+const file_lanes = 16
 
-/** On the first failure the lanes stop, and it is thrown when all of them have. */
-export async function inLanes<Item>(items: readonly Item[], work: (item: Item) => Promise<unknown>): Promise<void> {
+/** Each lane has one item under way. On the first failure the lanes stop, and it is thrown when all of them have. */
+export async function inLanes<Item>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<unknown>,
+  lanes = file_lanes,
+): Promise<void> {
   let next = 0
   let failed = false
   const lane = async () => {
