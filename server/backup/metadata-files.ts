@@ -2,10 +2,11 @@
 // of a table that only grows, `<table>.<id of its last row>.jsonl`, which stay as they are. A copy of a version without closed files is one
 // that has none.
 import { createReadStream } from 'node:fs'
-import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { undefinedIfAbsent } from '#providers/host/read.ts'
+import { replaceWhole } from './whole-file.ts'
 
 export type ClosedFile = { name: string; last_id: number }
 
@@ -32,7 +33,7 @@ export async function removeClosed(folder: string, closed: readonly ClosedFile[]
 
 export async function writeClosed(folder: string, table: string, last_id: number, lines: readonly string[]) {
   const name = `${table}.${String(last_id).padStart(id_digits, '0')}.jsonl`
-  await replace(join(folder, name), lines.join(''))
+  await replaceWhole(join(folder, name), lines.join(''))
   return { name, last_id }
 }
 
@@ -40,7 +41,7 @@ export async function writeClosed(folder: string, table: string, last_id: number
 export async function writeOpen(folder: string, table: string, lines: readonly string[]): Promise<string> {
   const [name, text] = [`${table}.jsonl`, lines.join('')]
   const before = await readFile(join(folder, name), 'utf8').catch(undefinedIfAbsent)
-  if (before !== text) await replace(join(folder, name), text)
+  if (before !== text) await replaceWhole(join(folder, name), text)
   return name
 }
 
@@ -62,9 +63,4 @@ export async function listRows(folder: string, table: string): Promise<string[]>
   const rows: string[] = []
   for await (const row of readRows(folder, table)) rows.push(row)
   return rows
-}
-
-async function replace(path: string, text: string): Promise<void> {
-  await writeFile(`${path}.new`, text, { mode: 0o600, flush: true })
-  await rename(`${path}.new`, path)
 }

@@ -1,11 +1,12 @@
 // The files of this installation about its backups, in one folder of the data directory: the key for daily use, which repository is ours,
 // and how far the backups are. Each is replaced whole.
 import { randomBytes } from 'node:crypto'
-import { chown, link, mkdir, rename, unlink, writeFile } from 'node:fs/promises'
+import { chown, link, mkdir, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { mayGiveUsers } from '#providers/host/privilege.ts'
 import { errorCode, readIfThere } from '#providers/host/read.ts'
 import { unprivileged } from '#providers/host/user-map.ts'
+import { replaceWhole } from './whole-file.ts'
 
 export type BackupFiles = ReturnType<typeof backupFilesOf>
 
@@ -99,9 +100,4 @@ export async function saveState({ state }: BackupFiles, now: BackupState): Promi
 
 export async function saveDailyKeyId({ daily_key_id }: BackupFiles, id: string): Promise<void> {
   await replaceWhole(daily_key_id, id)
-}
-
-async function replaceWhole(path: string, text: string): Promise<void> {
-  await writeFile(`${path}.new`, text, { mode: 0o600, flush: true })
-  await rename(`${path}.new`, path)
 }

@@ -1,6 +1,6 @@
 // One service of a restore, out of the files fetched into its place: the newest snapshot that leads to the moment, and the WAL after it.
 // Its choice is written down before anything is moved, so a restore that is repeated goes on with the same.
-import { rename, rm, writeFile } from 'node:fs/promises'
+import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readIfThere } from '#providers/host/read.ts'
 import type { Backup, FetchedService } from '#providers/provider.ts'
@@ -8,6 +8,7 @@ import { ensureRestored, findSnapshotFolder, findWalRun, startOf } from './fetch
 import type { Lists, Restic, Run } from './restic.ts'
 import type { RestorePlan, StoredSnapshot } from './restore-plan.ts'
 import { ensureWalFrom, walFolderOf } from './restore-wal.ts'
+import { replaceWhole } from './whole-file.ts'
 
 type Putting = {
   restic: Restic
@@ -43,8 +44,7 @@ export async function putService(putting: Putting): Promise<(Restored & { gap?: 
         await removeData(folder, snapshot_id)
         continue
       }
-      await writeFile(`${chosen}.new`, snapshot_id, { mode: 0o600, flush: true })
-      await rename(`${chosen}.new`, chosen)
+      await replaceWhole(chosen, snapshot_id)
     }
     const gap = await backup.restore({ service_id, port, at: plan.at, ...fetched })
     return { service_id, snapshot_id, taken_at, gap }

@@ -2,7 +2,7 @@
 // WAL. What is fetched lies in one folder until all of it is in place, and no server starts meanwhile. Every step is done or not done on
 // the disk, so a restore that was interrupted is repeated and goes on.
 import { existsSync } from 'node:fs'
-import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { syncFileSystem } from '#providers/host/sync.ts'
 import { inLanes } from '#providers/host/together.ts'
@@ -31,6 +31,7 @@ import { listRuns, newLists } from './restic.ts'
 import { plan_version, planOf, type RestorePlan } from './restore-plan.ts'
 import { keepOnly } from './restore-rows.ts'
 import { putService, type Restored, walIn } from './restore-service.ts'
+import { replaceWhole } from './whole-file.ts'
 
 export type RestoreSpec = {
   config: Config
@@ -157,10 +158,7 @@ async function ensurePlan(
   make: () => RestorePlan,
 ): Promise<RestorePlan> {
   const path = join(folder, 'plan.json')
-  if (!existsSync(path)) {
-    await writeFile(`${path}.new`, JSON.stringify(make()), { mode: 0o600, flush: true })
-    await rename(`${path}.new`, path)
-  }
+  if (!existsSync(path)) await replaceWhole(path, JSON.stringify(make()))
   const plan = JSON.parse(await readFile(path, 'utf8')) as RestorePlan // written above, in one piece
   if (plan.version !== plan_version) {
     throw new RepositoryRefused(
