@@ -19,15 +19,7 @@ export function loginPage({ client_name, action, csrf, email, message }: LoginPa
       <form method="post" action="${action}">
         ${hiddenInputs({ csrf })}
         ${emailInput(email)}
-        <label for="password">Password</label>
-        <input
-          id="password"
-          name="password"
-          type="password"
-          autocomplete="current-password"
-          required
-          maxlength="1000"
-        />
+        ${passwordInput('Password')}
         <button type="submit" name="decision" value="allow">Log in</button>
         <button type="submit" name="decision" value="deny" class="plain" formnovalidate>Cancel</button>
       </form>
@@ -152,15 +144,7 @@ export function changePasswordPage({ csrf, email, message }: PasswordPage & { em
       <form method="post" action="/oauth/password">
         ${hiddenInputs({ csrf })}
         ${emailInput(email)}
-        <label for="password">Password until now</label>
-        <input
-          id="password"
-          name="password"
-          type="password"
-          autocomplete="current-password"
-          required
-          maxlength="1000"
-        />
+        ${passwordInput('Password until now')}
         ${newPasswordInput()}
         <button type="submit">Change it</button>
       </form>
@@ -205,6 +189,18 @@ function emailInput(email: string) {
       maxlength="254"
       value="${email}"
       autofocus
+    />`
+}
+
+function passwordInput(label: string) {
+  return markup`<label for="password">${label}</label>
+    <input
+      id="password"
+      name="password"
+      type="password"
+      autocomplete="current-password"
+      required
+      maxlength="1000"
     />`
 }
 
