@@ -4,6 +4,7 @@ import { isIP } from 'node:net'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { rangeProblem } from '#contract/cidr.ts'
+import { parseDuration } from '#contract/duration.ts'
 import { type Role, roles } from '#contract/endpoint.ts'
 import { isEmail } from '#contract/problem.ts'
 import { isHostRoot } from '#providers/host/privilege.ts'
@@ -151,26 +152,21 @@ export function parseLogLevel(text: string): (typeof log_levels)[number] {
   throw new Error(`must be one of ${log_levels.join(', ')}, not ${JSON.stringify(text)}`)
 }
 
-const seconds_of_unit = { s: 1, m: 60, h: 3600, d: 86_400 } as const
-
 export function parseSnapshots(text: string): { interval_seconds: number; kept: number } {
-  const match = /^(\d{1,6})([smhd]),(\d{1,4})$/.exec(text)
-  // The form allows no other unit.
-  const unit = (match?.[2] ?? 's') as keyof typeof seconds_of_unit
-  const [interval_seconds, kept] = [Number(match?.[1]) * seconds_of_unit[unit], Number(match?.[3])]
+  const [, interval = '', count] = /^(\d{1,6}[smhd]),(\d{1,4})$/.exec(text) ?? []
+  const [interval_seconds, kept] = [secondsOf(interval), Number(count)]
   if (interval_seconds >= 1 && kept >= 1) return { interval_seconds, kept }
   throw new Error(`must be a time and a number such as 24h,7, not ${JSON.stringify(text)}`)
 }
 
 /** In seconds. */
 export function parseUndelete(text: string): number {
-  const match = /^(\d{1,6})([smhd])$/.exec(text)
-  // The form allows no other unit.
-  const unit = (match?.[2] ?? 's') as keyof typeof seconds_of_unit
   if (text === '0') return 0
-  if (match !== null) return Number(match[1]) * seconds_of_unit[unit]
+  if (/^\d{1,6}[smhd]$/.test(text)) return secondsOf(text)
   throw new Error(`must be a time such as 24h, or 0, not ${JSON.stringify(text)}`)
 }
+
+const secondsOf = (text: string) => (parseDuration(text) ?? 0) / 1000
 
 export function parseLogRetention(text: string): { days: number; mb: number } {
   const match = /^(\d{1,4})d,(\d{2,7})MB$/i.exec(text)
