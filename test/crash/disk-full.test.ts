@@ -1,24 +1,20 @@
 // The disk of the databases is full: the service says so, everything else goes on, and creation completes when there is
 // space again. Needs a small disk of its own, so a root that may mount; the metadata store lies outside of it.
-import { execFileSync } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { ask, loginTo } from '#test/database.ts'
+import { fillDisk, heldMb, newDataDirOnDisk, removeDataDirOnDisk } from '#test/disk.ts'
 import { familyOf } from '#test/fork/family.ts'
 import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
-import { freeMb, mib } from '#test/security/greed.ts'
 import { seedDataDir } from '#test/seed.ts'
 import { orphansOf } from '#test/traces.ts'
 import { until } from '#test/until.ts'
 
-const data_dir = newDataDir()
-const disk = join(data_dir, 'local')
+/** Room for a template and some copies of it. */
+const { data_dir, disk, mounted, why } = newDataDirOnDisk(1000)
 const ballast = join(disk, 'ballast')
-const mounted = mountDisk()
-const why = mounted ? '' : ' (skipped: it takes a root that may mount)'
+const fill = (left_mb?: number) => fillDisk(disk, ballast, left_mb)
 
 let howdah: TestInstallation
 
@@ -32,10 +28,7 @@ afterEach(() => rm(ballast, { force: true }))
 
 afterAll(async () => {
   await howdah?.server.close()
-  // Ends everything that runs on the disk and empties it; only the mounted folder itself cannot be removed yet.
-  await removeDataDir(data_dir).catch(() => undefined)
-  execFileSync('umount', ['--lazy', disk])
-  await removeDataDir(data_dir)
+  if (mounted) await removeDataDirOnDisk(data_dir, disk)
 })
 
 const at = ({ service_id }: { service_id: string }, verb = '') => `${howdah.services}/${service_id}${verb}`
@@ -48,7 +41,7 @@ describe.skipIf(why)(`a full disk${why}`, () => {
     // The first session of a database writes a file of its own, and the end of a snapshot a file of WAL.
     await query(other, 'select 1')
     await familyOf(howdah).untilSnapshot(other)
-    fill(ballast)
+    fill()
 
     const created = await howdah.call('POST', howdah.services, { name: 'waiting', cpu_millis: 'shared' })
     expect(created.status).toBe(202)
@@ -95,7 +88,7 @@ describe.skipIf(why)(`a full disk${why}`, () => {
     const interrupted = expect(query(hoard)).rejects.toThrow(/canceling statement due to user request/)
     const running = `select count(*) from pg_stat_activity where query like '%into hoard select%'`
     await until(async () => (await query(running))[0] === '2', { what: 'it writes' })
-    fill(ballast, 190 - heldMb())
+    fill(190 - heldMb(disk))
     await interrupted
     await howdah.untilStatus(service.service_id, 'UNSTABLE')
     await until(async () => {
@@ -134,7 +127,7 @@ describe.skipIf(why)(`a full disk${why}`, () => {
     // Until the reserve is freed, which is soon, there is none.
     let fills = 0
     await until(async () => {
-      fill(ballast)
+      fill()
       fills += 1
       await raise(`lost${fills}x`, 300)
       return (await logs(`search=lost${fills}x`)).length < 300
@@ -153,41 +146,8 @@ describe.skipIf(why)(`a full disk${why}`, () => {
 
   test('a delete needs no space', async () => {
     const service = await howdah.createService({ name: 'in the way', cpu_millis: 'shared' })
-    fill(ballast)
+    fill()
     expect((await howdah.call('DELETE', at(service))).status).toBe(202)
     await howdah.untilStatus(service.service_id, 'removed')
   })
 })
-
-/** Room for a template and some copies of it. False where this is not permitted. */
-function mountDisk(): boolean {
-  mkdirSync(disk)
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1000m,mode=0711', 'howdah-test', disk], { stdio: 'ignore' })
-    return true
-  } catch {
-    // Where every test is skipped nothing is cleaned up after them.
-    rmSync(data_dir, { recursive: true })
-    return false
-  }
-}
-
-/** Of the file that guards the last space, which counts as free. */
-const heldMb = () => (statSync(join(disk, 'reserve'), { throwIfNoEntry: false })?.size ?? 0) / mib
-
-/** To the last byte, or but for so many megabytes. */
-function fill(file: string, left_mb = 0): void {
-  const isEnough = () => left_mb > 0 && freeMb(disk) <= left_mb
-  const fd = openSync(file, 'w')
-  try {
-    for (const block of [Buffer.alloc(mib), Buffer.alloc(512)]) {
-      try {
-        while (!isEnough()) writeSync(fd, block)
-      } catch (error) {
-        if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error
-      }
-    }
-  } finally {
-    closeSync(fd)
-  }
-}

@@ -1,26 +1,23 @@
 // A disk that is really full while WAL is archived, a snapshot is taken and a fork is restored: what runs goes on running,
 // it is said what is missing, and all resumes when there is space. Needs a small disk, so a root that may mount.
-import { execFileSync } from 'node:child_process'
-import { closeSync, existsSync, mkdirSync, openSync, readdirSync, rmSync, statfsSync, writeSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { rm, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { wal_segment_mb } from '#providers/local/postgres/template.ts'
 import { drill } from '#test/backup/drilling.ts'
-import { newDataDir, removeDataDir } from '#test/data-dir.ts'
+import { fillDisk, newDataDirOnDisk, removeDataDirOnDisk } from '#test/disk.ts'
 import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
 import { seedDataDir } from '#test/seed.ts'
 import { until } from '#test/until.ts'
 import { type Family, familyOf } from './family.ts'
 
-const data_dir = newDataDir()
-const disk = join(data_dir, 'local')
+/** Room for a template and some copies of it. */
+const { data_dir, disk, mounted, why } = newDataDirOnDisk(1000)
 const ballast = join(disk, 'ballast')
-const mounted = mountDisk()
-const why = mounted ? '' : ' (skipped: it takes a root that may mount)'
+const fill = (left_mb?: number) => fillDisk(disk, ballast, left_mb)
 const no_space = `no space left on the disk of ${disk}; it goes on when there is space`
-const mib = 1_048_576
 
 let installation: TestInstallation
 let family: Family
@@ -45,10 +42,7 @@ afterAll(async () => {
   if (!mounted) return
   await session?.end().catch(() => undefined)
   await installation?.server.close()
-  // Ends everything that runs on the disk and empties it; only the mounted folder itself cannot be removed yet.
-  await removeDataDir(data_dir).catch(() => undefined)
-  execFileSync('umount', ['--lazy', disk])
-  await removeDataDir(data_dir)
+  await removeDataDirOnDisk(data_dir, disk)
 })
 
 const at = (service: ReadyService, verb = '') => `${installation.services}/${service.service_id}${verb}`
@@ -72,7 +66,7 @@ describe.skipIf(why)(`a full disk${why}`, () => {
     // The reserve is freed already.
     await rm(join(disk, 'reserve'))
     // Half of what a segment takes: one would fit as soon as any process frees a little.
-    fill(ballast, (wal_segment_mb / 2) * mib)
+    fill(wal_segment_mb / 2)
     await session.query('begin read write; insert into t values (2); commit')
     await switchWal()
     await until(async () => (await asSuperuser('select failed_count from pg_stat_archiver')) !== '0')
@@ -103,7 +97,7 @@ describe.skipIf(why)(`a full disk${why}`, () => {
   test('a snapshot waits for space while its service serves on, and leaves nothing half', async () => {
     const known = (await family.snapshots(parent)).map(({ id }) => id)
     // Enough to begin with.
-    fill(ballast, 264 * mib)
+    fill(264)
     const wal_file = 'select pg_walfile_name(pg_current_wal_insert_lsn())'
     await session.query('begin read write; insert into t values (4); delete from t where n = 4; commit')
     const before = await asSuperuser(wal_file)
@@ -120,7 +114,7 @@ describe.skipIf(why)(`a full disk${why}`, () => {
 
   test('a fork waits for space while its data is copied, and comes when there is some', async () => {
     // Enough to begin with.
-    fill(ballast, 264 * mib)
+    fill(264)
     const child = await family.requestFork(parent, { fork_strategy: 'LAST_SNAPSHOT' })
     await untilTold(child, no_space)
     await servesOn()
@@ -133,7 +127,7 @@ describe.skipIf(why)(`a full disk${why}`, () => {
   })
 
   test('a drill without space for its copy says so, and nothing of whether the service can be restored', async () => {
-    fill(ballast, 264 * mib)
+    fill(264)
     await installation.call('POST', at(parent, '/drill'))
     await untilTold(parent, 'it was not tried out whether it can be restored: too little space')
     expect((await installation.call('GET', at(parent))).body.protection).not.toHaveProperty('last_drill_error')
@@ -146,7 +140,7 @@ describe.skipIf(why)(`a full disk${why}`, () => {
     atEffect = (name) => {
       if (name !== 'postmaster: spawn') return
       atEffect = undefined
-      fill(ballast, 0)
+      fill()
     }
     const child = await family.requestFork(parent, { fork_strategy: 'PITR', target_time })
     // Others may give back so much meanwhile that it comes to its end; then it serves reads only.
@@ -183,38 +177,4 @@ function waiting(home: string): string[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith('.ready'))
     .map((name) => join(folder, name))
-}
-
-/** Room for a template and some copies of it. False where this is not permitted. */
-function mountDisk(): boolean {
-  mkdirSync(disk)
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1000m,mode=0711', 'howdah-test', disk], { stdio: 'ignore' })
-    return true
-  } catch {
-    // Where every test is skipped nothing is cleaned up after them.
-    rmSync(data_dir, { recursive: true })
-    return false
-  }
-}
-
-/** But for so many bytes. */
-function fill(file: string, left_bytes: number): void {
-  const fd = openSync(file, 'w')
-  try {
-    for (const block of [Buffer.alloc(mib), Buffer.alloc(4096)]) {
-      try {
-        while (free() - block.length >= left_bytes) writeSync(fd, block)
-      } catch (error) {
-        if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error
-      }
-    }
-  } finally {
-    closeSync(fd)
-  }
-}
-
-function free(): number {
-  const { bavail, bsize } = statfsSync(disk)
-  return bavail * bsize
 }

@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { mountOf } from '#providers/local/quota/project.ts'
-import { newDataDir, removeDataDir } from '#test/data-dir.ts'
+import { newDataDir } from '#test/data-dir.ts'
+import { removeDataDirOnDisk } from '#test/disk.ts'
 import { familyOf } from '#test/fork/family.ts'
 import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
 import { seedDataDir } from '#test/seed.ts'
@@ -33,10 +34,7 @@ beforeAll(async () => {
 afterAll(async () => {
   if (!mounted) return
   await howdah?.server.close().catch(() => undefined)
-  // Ends everything that runs on the disk and empties it; only the mounted folder itself cannot be removed yet.
-  await removeDataDir(data_dir).catch(() => undefined)
-  execFileSync('umount', ['--lazy', disk])
-  await removeDataDir(data_dir)
+  await removeDataDirOnDisk(data_dir, disk)
 })
 
 const family = () => familyOf(howdah)

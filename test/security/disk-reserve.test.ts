@@ -1,22 +1,15 @@
 // Attack: one tenant takes the disk to its last byte by transactions that begin with `begin read write`, by temporary files or
 // by its log, and so ends the databases of all others. Needs a small disk of its own, so a root that may mount.
-import { execFileSync } from 'node:child_process'
-import { rmSync, statSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { ask, loginTo } from '#test/database.ts'
+import { freeMb, heldMb, newDataDirOnDisk, removeDataDirOnDisk } from '#test/disk.ts'
 import { familyOf } from '#test/fork/family.ts'
 import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
 import { seedDataDir } from '#test/seed.ts'
 import { until } from '#test/until.ts'
-import { freeMb, mib, mountDisk, startGreed } from './greed.ts'
+import { startGreed } from './greed.ts'
 
-const data_dir = newDataDir()
-const disk = join(data_dir, 'local')
-const mounted = mountDisk(disk, 900)
-const why = mounted ? '' : ' (skipped: it takes a root that may mount)'
-if (!mounted) rmSync(data_dir, { recursive: true })
+const { data_dir, disk, mounted, why } = newDataDirOnDisk(900)
 const reserve_mb = 128
 /** A busy machine takes long to fill a disk. */
 const timeout_ms = 500_000
@@ -40,17 +33,12 @@ beforeAll(async () => {
 afterAll(async () => {
   if (!mounted) return
   await howdah?.server.close()
-  // Ends everything that runs on the disk and empties it; only the mounted folder itself cannot be removed yet.
-  await removeDataDir(data_dir).catch(() => undefined)
-  execFileSync('umount', ['--lazy', disk])
-  await removeDataDir(data_dir)
+  await removeDataDirOnDisk(data_dir, disk)
 })
 
 const query = (service: ReadyService, sql: string) => ask(howdah.server.api_url, service, service.initial_password, sql)
 const livesSince = (service: ReadyService) => query(service, 'select pg_postmaster_start_time()')
 const events = async (service: ReadyService) => (await familyOf(howdah).events(service)).join('\n')
-
-const heldMb = () => (statSync(join(disk, 'reserve'), { throwIfNoEntry: false })?.size ?? 0) / mib
 
 /** A service that is removed afterwards, also when the attack succeeded: the next one begins with the same space. */
 async function withGreedy(name: string, attack: (service: ReadyService) => Promise<void>): Promise<void> {
@@ -74,9 +62,9 @@ async function leastLeftUntilShut(
 ): Promise<number> {
   let least = Infinity
   const poll = () => {
-    const [held, free] = [heldMb(), freeMb(disk)]
+    const [held, free] = [heldMb(disk), freeMb(disk)]
     // The reserve may be freed between the two looks.
-    if (held === heldMb()) least = Math.min(least, free + held)
+    if (held === heldMb(disk)) least = Math.min(least, free + held)
   }
   const timer = setInterval(poll, 5)
   try {

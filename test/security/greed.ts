@@ -1,13 +1,10 @@
 // A tenant that takes what it can get: it writes in transactions that insist on writing, and comes back whenever it is
-// disconnected. And a disk of its own for a data directory, small enough to be filled.
+// disconnected.
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, rmSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { loginTo } from '#test/database.ts'
 import type { ReadyService, TestInstallation } from '#test/installation.ts'
 import { until } from '#test/until.ts'
-
-export const mib = 1024 ** 2
 
 export type Greed = {
   /** How many transactions were committed. */
@@ -57,24 +54,6 @@ export function startGreed(
       await ended
     },
   }
-}
-
-/** False where mounting is not permitted; then nothing is left. */
-export function mountDisk(disk: string, size_mb: number): boolean {
-  mkdirSync(disk)
-  try {
-    const options = `size=${size_mb}m,mode=0711`
-    execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'howdah-test', disk], { stdio: 'ignore' })
-    return true
-  } catch {
-    rmSync(disk, { recursive: true })
-    return false
-  }
-}
-
-export function freeMb(folder: string): number {
-  const { bavail, bsize } = statfsSync(folder)
-  return (bavail * bsize) / mib
 }
 
 /** Of data, WAL and archive, as the file system counts it. */

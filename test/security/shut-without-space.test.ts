@@ -1,23 +1,22 @@
 // Attack: a tenant takes the disk to its last byte, so that there is no space left for the files by which it would be shut. Needs a small
 // disk, so a root that may mount.
-import { execFileSync } from 'node:child_process'
-import { chmodSync, closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { nodeOf } from '#providers/local/host/layout.ts'
 import { findPostmaster } from '#providers/local/postgres/process.ts'
 import { ensureWrites } from '#providers/local/service/writes.ts'
+import { fillDisk, freeMb, mountDisk, unmountDisk, whySkipped } from '#test/disk.ts'
 import { as_root, loginTo, newWanted, settle, useWorlds } from '#test/provider/service-fixture.ts'
-import { freeMb, mib, mountDisk } from './greed.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'howdah-shut-'))
 chmodSync(directory, 0o711)
 const disk = join(directory, 'disk')
 const mounted = mountDisk(disk, 700)
-const why = mounted ? '' : ' (skipped: it takes a root that may mount)'
+const why = whySkipped(mounted)
 afterAll(() => {
-  if (mounted) execFileSync('umount', ['--lazy', disk])
+  if (mounted) unmountDisk(disk)
   rmSync(directory, { recursive: true, force: true })
 })
 
@@ -34,7 +33,7 @@ test.skipIf(why)(
     const session = await loginTo(provider, wanted)
     // The database goes on, and no watch of a provider sees the disk any more.
     await provider.close()
-    fill(disk)
+    fillDisk(disk, join(disk, 'filler'))
 
     const node = nodeOf(world.directory, wanted.service_id, wanted.home.port, as_root)
     await ensureWrites({ accessOf: () => shut, effect: async () => undefined }, node)
@@ -44,20 +43,3 @@ test.skipIf(why)(
     expect((await findPostmaster(node)).postmaster?.ready).toBe(true)
   },
 )
-
-/** To the last byte. */
-function fill(folder: string): void {
-  const file = openSync(join(folder, 'filler'), 'w')
-  const zeros = Buffer.alloc(mib)
-  try {
-    for (let size = mib; size >= 1;) {
-      try {
-        if (writeSync(file, zeros, 0, size) < size) size = Math.floor(size / 2)
-      } catch {
-        size = Math.floor(size / 2)
-      }
-    }
-  } finally {
-    closeSync(file)
-  }
-}
