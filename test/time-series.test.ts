@@ -9,7 +9,7 @@ import { findInstallations, installationFor } from '#providers/local/postgres/in
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { type Family, familyOf } from '#test/fork/family.ts'
 import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
-import { until } from '#test/until.ts'
+import { momentNow, until } from '#test/until.ts'
 
 const looked_in = newDataDir()
 const named = process.env['HOWDAH_POSTGRES_DIRECTORIES']?.split(':') ?? []
@@ -152,13 +152,6 @@ describe.skipIf(why)(`time-series${why}`, () => {
     expect(await chunksOf(set)).toBe(await chunksOf(service))
   })
 })
-
-/** A moment that all commits so far lie before and all later ones after. */
-async function momentNow(): Promise<Date> {
-  const moment = Date.now() + 1
-  await until(() => Date.now() > moment + 1, { interval_ms: 1 })
-  return new Date(moment)
-}
 
 /** Of the node that the service was made with. */
 function postmasterOf(of: ReadyService): number {

@@ -36,3 +36,10 @@ export async function until<T>(
     await pause(options.interval_ms ?? Math.max(interval_ms_min, seldom_ms))
   }
 }
+
+/** A moment between all that has happened and all that follows. */
+export async function momentNow(): Promise<Date> {
+  const moment = Date.now() + 1
+  await until(() => Date.now() > moment + 1, { interval_ms: 1 })
+  return new Date(moment)
+}

@@ -13,8 +13,7 @@ import { ask } from '#test/database.ts'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { newTestConfig, type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
 import { newServicePorts } from '#test/ports.ts'
-import { momentNow } from '#test/rewind/rewinding.ts'
-import { until } from '#test/until.ts'
+import { momentNow, until } from '#test/until.ts'
 import { has_restic, initFor, resticFor, untilCopied, why } from './copied.ts'
 
 const nowhere = newDataDir()

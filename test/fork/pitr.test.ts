@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
-import { until } from '#test/until.ts'
+import { momentNow, until } from '#test/until.ts'
 import { type Family, familyOf } from './family.ts'
 
 let installation: TestInstallation
@@ -34,13 +34,6 @@ beforeAll(async () => {
   await commitRows(parent, 1, last_row)
 })
 afterAll(() => installation.stop())
-
-/** A moment that all commits so far lie before and all later ones after. */
-async function momentNow(): Promise<Date> {
-  const moment = Date.now() + 1
-  await until(() => Date.now() > moment + 1, { interval_ms: 1 })
-  return new Date(moment)
-}
 
 async function commitRows(service: ReadyService, first: number, last: number): Promise<void> {
   const client = await family.session(service)

@@ -10,7 +10,7 @@ import type { LocalProvider } from '#providers/local/local.ts'
 import type { ObservedService, WantedService } from '#providers/provider.ts'
 import { ask, newWanted, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
 import { sampleOf } from '#test/sample.ts'
-import { until } from '#test/until.ts'
+import { momentNow, until } from '#test/until.ts'
 
 const { newWorld } = useWorlds()
 
@@ -115,12 +115,6 @@ async function openFormer(world: World): Promise<LocalProvider> {
     mode: 0o755,
   })
   return await world.open({ postgres_directories: [former] })
-}
-
-async function momentNow(): Promise<Date> {
-  const moment = Date.now() + 1
-  await until(() => Date.now() > moment + 1, { interval_ms: 1 })
-  return new Date(moment)
 }
 
 async function untilTaken(provider: LocalProvider, wanted: WantedService, snapshot_id: string): Promise<void> {

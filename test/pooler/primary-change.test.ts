@@ -3,8 +3,8 @@
 import { expect } from 'vitest'
 import { settle, useWorlds } from '#test/provider/service-fixture.ts'
 import { nodePid } from '#test/provider/standby-fixture.ts'
-import { momentNow, rewindTo, takenAt } from '#test/rewind/rewinding.ts'
-import { until } from '#test/until.ts'
+import { rewindTo, takenAt } from '#test/rewind/rewinding.ts'
+import { momentNow, until } from '#test/until.ts'
 import { loginThrough, newPooled, poolerPid, poolerTest } from './pooled.ts'
 
 const { newWorld } = useWorlds()

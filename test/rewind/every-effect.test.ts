@@ -8,7 +8,8 @@ import type { WantedService } from '#providers/provider.ts'
 import { apply } from '#test/provider/apply.ts'
 import { ask, newWanted, settle, useWorlds } from '#test/provider/service-fixture.ts'
 import { partsOf, sampleOf } from '#test/sample.ts'
-import { momentNow, rewound, takenAt } from './rewinding.ts'
+import { momentNow } from '#test/until.ts'
+import { rewound, takenAt } from './rewinding.ts'
 
 const { newWorld } = useWorlds()
 const rounds = 3

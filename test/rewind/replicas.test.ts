@@ -4,8 +4,8 @@ import type { WantedReplicaSet } from '#providers/provider.ts'
 import { newEndpoint } from '#test/addresses.ts'
 import { applyAll } from '#test/provider/apply.ts'
 import { ask, newWanted, postmasterPid, settle, useWorlds } from '#test/provider/service-fixture.ts'
-import { until } from '#test/until.ts'
-import { momentNow, rewindTo, takenAt } from './rewinding.ts'
+import { momentNow, until } from '#test/until.ts'
+import { rewindTo, takenAt } from './rewinding.ts'
 
 const { newWorld } = useWorlds()
 

@@ -2,8 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ask } from '#test/database.ts'
 import { startInstallation, type ReadyService, type TestInstallation } from '#test/installation.ts'
-import { until } from '#test/until.ts'
-import { momentNow } from './rewinding.ts'
+import { momentNow, until } from '#test/until.ts'
 
 type Seen = { id: string; kind: string; status: string; taken?: string }
 

@@ -6,8 +6,8 @@ import { expect, test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
 import type { ObservedService, WantedService } from '#providers/provider.ts'
 import { ask, newWanted, settle, useWorlds } from '#test/provider/service-fixture.ts'
-import { until } from '#test/until.ts'
-import { momentNow, rewindTo, rewound, takenAt } from './rewinding.ts'
+import { momentNow, until } from '#test/until.ts'
+import { rewindTo, rewound, takenAt } from './rewinding.ts'
 
 const { newWorld } = useWorlds()
 

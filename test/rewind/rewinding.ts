@@ -31,10 +31,3 @@ export async function takenAt(provider: LocalProvider, wanted: WantedService, sn
     { what: `snapshot ${snapshot_id} is complete` },
   )
 }
-
-/** A moment between all that has happened and all that follows. */
-export async function momentNow(): Promise<Date> {
-  const moment = Date.now() + 1
-  await until(() => Date.now() > moment + 1, { interval_ms: 1 })
-  return new Date(moment)
-}
