@@ -12,6 +12,7 @@ import { apply } from '#test/provider/apply.ts'
 import { ask, newWanted, noProcessBelow, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
 import { partsOf } from '#test/sample.ts'
 import { until } from '#test/until.ts'
+import { newParent } from './parent.ts'
 
 const { newWorld } = useWorlds()
 const forks = 3
@@ -104,13 +105,6 @@ async function dieEverywhere(
     await checkAndRemove(fork)
   }
   return effects
-}
-
-async function newParent(provider: LocalProvider): Promise<WantedService> {
-  const parent = await newWanted(provider, { size: 'shared' })
-  await settle(provider, parent)
-  await ask(provider, parent, 'create table t as select 1 as n')
-  return parent
 }
 
 function unfinishedOf(world: World, { service_id }: WantedService): string[] {

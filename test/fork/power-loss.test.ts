@@ -9,6 +9,7 @@ import type { LocalProvider } from '#providers/local/local.ts'
 import type { ServiceSource, WantedService } from '#providers/provider.ts'
 import { ask, newWanted, processesBelow, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'
+import { newParent } from './parent.ts'
 
 const { newWorld } = useWorlds()
 const directory = mkdtempSync(join(tmpdir(), 'howdah-test-power-'))
@@ -59,9 +60,7 @@ describe.skipIf(why)(`a disk that shares blocks loses its power${why}`, () => {
 describe.skipIf(why)(`a disk that shares blocks${why}`, () => {
   test('forks of a snapshot and to a moment, whose files may have kept their parent’s user there', async () => {
     const provider = await (await newWorld(disk)).open()
-    const parent = await newWanted(provider, { size: 'shared' })
-    await settle(provider, parent)
-    await ask(provider, parent, 'create table t as select 1 as n')
+    const parent = await newParent(provider)
     const kept = { ...parent, snapshots: [{ snapshot_id: 'first', deleted: false }] }
     await until(async () => {
       const { snapshots } = await provider.service.apply(kept)
@@ -92,9 +91,7 @@ async function newFork(world: World, given_up?: Error) {
     if (failure && name === 'postmaster: spawn') throw failure
   }
   const provider: LocalProvider = await world.open({ effect: atEffect })
-  const parent = await newWanted(provider, { size: 'shared' })
-  await settle(provider, parent)
-  await ask(provider, parent, 'create table t as select 1 as n')
+  const parent = await newParent(provider)
   const source: ServiceSource = { service_id: parent.service_id, moment: 'now' }
   const child: WantedService = await newWanted(provider, { size: 'shared', source })
   effects.length = 0

@@ -10,7 +10,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
 import type { Moment, ObservedService, ObservedSnapshot, WantedService } from '#providers/provider.ts'
 import { ask, newWanted, postmasterPid, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
-import { until } from '#test/until.ts'
+import { momentNow, until } from '#test/until.ts'
+import { newParent } from './parent.ts'
 
 const { newWorld } = useWorlds()
 const snapshots = [{ snapshot_id: 'first', deleted: false }]
@@ -35,10 +36,9 @@ test('a parent that crashed and cannot start gives all that it had committed', a
   await new Promise((resolve) => squatter.close(resolve))
   await settle(provider, { ...parent, snapshots })
   await ask(provider, parent, 'update t set n = 2')
-  const moment = Date.now() + 1
-  await until(() => Date.now() > moment + 1)
+  const moment = await momentNow()
   await ask(provider, parent, 'update t set n = 3')
-  const source = sourceOf(parent, { at: new Date(moment).toISOString() })
+  const source = sourceOf(parent, { at: moment.toISOString() })
   const later = await newWanted(provider, { size: 'shared', source })
   await settle(provider, later)
   expect(await ask(provider, later, 'select n from t')).toBe('2')
@@ -226,13 +226,6 @@ test('several forks of a parent that stands still are made one after the other, 
   expect(sentences.flat().filter((sentence) => sentence?.includes('could not'))).toEqual([])
   for (const child of children) expect(await ask(provider, child, 'select n from t')).toBe('1')
 })
-
-async function newParent(provider: LocalProvider): Promise<WantedService> {
-  const parent = await newWanted(provider, { size: 'shared' })
-  await settle(provider, parent)
-  await ask(provider, parent, 'create table t as select 1 as n')
-  return parent
-}
 
 const sourceOf = ({ service_id }: WantedService, moment: Moment = { snapshot_id: 'first' }) => ({ service_id, moment })
 
