@@ -1,10 +1,11 @@
 // The part of bench/start.ts for `--after-kill`: many services, a kill -9 of the server, its store and all databases at once, and a new
 // server. When it answers, which services it calls READY although a connection is refused, and when all of them serve again.
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Service } from '#contract/service.ts'
+import { signalIfThere } from '#providers/host/daemon.ts'
+import { listPids } from '#test/data-dir.ts'
 import { startHowdah } from '#test/e2e/howdah.ts'
 import { atMost, printFigures } from './figures.ts'
 import { type Bench, withHowdah } from './howdah.ts'
@@ -19,7 +20,7 @@ const all_seconds_goal = 60
 export async function afterKill({ folder, description, services }: Place): Promise<void> {
   await withHowdah(join(folder, 'howdah'), async (bench) => {
     await createMany(bench, services)
-    killAll(bench.data_dir)
+    for (const pid of listPids(bench.data_dir)) signalIfThere(pid, 'SIGKILL')
     const began = performance.now()
     const server = await startHowdah(['--data-dir', bench.data_dir, '--rate-limit', '0'])
     try {
@@ -51,24 +52,6 @@ async function createMany(bench: Bench, count: number): Promise<void> {
     const names = Array.from({ length: Math.min(at_once, count - made) }, (_, at) => `many ${made + at}`)
     const created = await Promise.all(names.map((name) => bench.createService(name, { cpu_millis: 'shared' })))
     for (const { service_id } of created) await bench.waitFor(service_id, 'READY', 'waiting')
-  }
-}
-
-/** Everything that works in the directory, or was started with it. */
-function killAll(data_dir: string): void {
-  for (const pid of readdirSync('/proc').map(Number).filter(Number.isInteger)) {
-    const words = unlessRemoved(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8'))
-    const cwd = unlessRemoved(() => readlinkSync(`/proc/${pid}/cwd`))
-    if (pid === process.pid || !(words.includes(data_dir) || cwd.startsWith(data_dir))) continue
-    unlessRemoved(() => String(process.kill(pid, 'SIGKILL')))
-  }
-}
-
-function unlessRemoved(read: () => string): string {
-  try {
-    return read()
-  } catch {
-    return ''
   }
 }
 

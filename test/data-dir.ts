@@ -2,9 +2,11 @@
 // groups, networks, shared memory and files, also after a failure, found by the directory's own name and nothing else.
 // When a run of tests ends in the middle, test/run/sweep.ts does the same for all of them.
 import assert from 'node:assert/strict'
-import { existsSync, mkdtempSync, readFileSync, readdirSync, readlinkSync, rmdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { folderOf, listPids as listAllPids } from '#providers/host/process.ts'
+import { textOrNothing } from '#providers/host/read.ts'
 import { possibleParents } from './control-groups.ts'
 import { removeNetworks } from './networks.ts'
 import { removeSharedMemory, sharedMemoryOf, usersOf } from './shared-memory.ts'
@@ -20,8 +22,7 @@ export function newDataDir(): string {
 /** Ends every process of the directory and removes all traces of it. Safe to repeat. */
 export async function removeDataDir(data_dir: string): Promise<void> {
   assert(data_dir.startsWith(prefix), 'only directories that a test has made are removed')
-  const installation_id =
-    unlessRemoved(() => readFileSync(join(data_dir, 'installation-id'), 'utf8')).split('\n')[0] ?? ''
+  const installation_id = textOrNothing(join(data_dir, 'installation-id')).split('\n')[0] ?? ''
   await removeProvider(join(data_dir, 'local'), installation_id, data_dir)
 }
 
@@ -84,14 +85,12 @@ export function listPids(data_dir: string): number[] {
 /** By their command, their folder, and if asked for by the environment that they were started in. */
 export function listProcesses(folder: string, { by_environment = false } = {}): Process[] {
   const found: Process[] = []
-  for (const name of readdirSync('/proc')) {
-    const pid = Number(name)
-    if (!Number.isInteger(pid) || pid === process.pid) continue
-    const command = unlessRemoved(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8'))
+  for (const pid of listAllPids().filter((one) => one !== process.pid)) {
+    const command = textOrNothing(`/proc/${pid}/cmdline`)
     // An exiting process loses its command line first, and its folder a moment later.
     if (command === '') continue
-    const cwd = unlessRemoved(() => readlinkSync(`/proc/${pid}/cwd`))
-    const environment = by_environment ? unlessRemoved(() => readFileSync(`/proc/${pid}/environ`, 'utf8')) : ''
+    const cwd = folderOf({ pid })
+    const environment = by_environment ? textOrNothing(`/proc/${pid}/environ`) : ''
     if (!command.includes(folder) && !cwd.startsWith(folder) && !environment.includes(folder)) continue
     found.push({ pid, is_postgres: /^(\S*\/)?postgres\b/.test(command) })
   }
@@ -129,14 +128,5 @@ function signalIfThere(pid: number, signal: NodeJS.Signals): void {
     process.kill(pid, signal)
   } catch {
     // It has just ended by itself.
-  }
-}
-
-/** Processes and groups vanish while they are read. */
-function unlessRemoved(read: () => string): string {
-  try {
-    return read()
-  } catch {
-    return ''
   }
 }

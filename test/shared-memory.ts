@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { textOrNothing } from '#providers/host/read.ts'
 import { ensureSharedMemoryRemoved } from '#providers/local/postgres/shared-memory.ts'
 
 /** Above it is one user a service; it is that of all embedded metadata stores. */
@@ -22,7 +23,7 @@ export async function removeSharedMemory(users: Iterable<number>): Promise<void>
 
 /** Of servers that are to be killed, as a user that they share with others: to be asked while their processes run. */
 export function sharedMemoryOf(pids: readonly number[]): { remove: () => void } {
-  const maps = pids.map(mapsOf).join('')
+  const maps = pids.map((pid) => textOrNothing(`/proc/${pid}/maps`)).join('')
   const files = new Set(maps.match(/\/dev\/shm\/PostgreSQL\.\d+/g))
   // The kernel shows the id of a segment where files have their inode.
   const ids = new Set([...maps.matchAll(/ (\d+) +\/SYSV/g)].map(([, id = '']) => id))
@@ -39,12 +40,3 @@ const listSegments = () =>
   readFileSync('/proc/sysvipc/shm', 'latin1')
     .split('\n')
     .map((line) => line.trim().split(/\s+/)[1] ?? '')
-
-function mapsOf(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/maps`, 'utf8')
-  } catch {
-    // It has ended meanwhile.
-    return ''
-  }
-}

@@ -1,7 +1,9 @@
 // What is on this host for the services of a data directory: files, processes and control groups, seen from outside and
 // without asking the server. The crash tests compare it with what should be there.
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { folderOf, listPids } from '#providers/host/process.ts'
+import { textOrNothing } from '#providers/host/read.ts'
 import { possibleParents } from './control-groups.ts'
 
 /**
@@ -37,8 +39,8 @@ function foldersOfNodes(local: string, service_id: string): string[] {
 export function cpuLimitMillis(data_dir: string, service_id: string): number | undefined {
   const groups = listControlGroups(data_dir).filter((path) => path.endsWith(`/${service_id}`))
   const quotas = groups.flatMap((group) => [
-    readOrEmpty(() => readFileSync(join(group, 'cpu.max'), 'utf8')),
-    readOrEmpty(() => readFileSync(join(group, 'cpu.cfs_quota_us'), 'utf8')),
+    textOrNothing(join(group, 'cpu.max')),
+    textOrNothing(join(group, 'cpu.cfs_quota_us')),
   ])
   const quota = quotas.find((text) => text !== '')
   // Microseconds in each tenth of a second.
@@ -62,7 +64,7 @@ export function pidIn(text: string): number {
 export function listPostmasters(data_dir: string, service_id: string): number[] {
   const data = join(data_dir, 'local', 'services', service_id, 'data')
   const named = listPids().filter((pid) => {
-    const words = readOrEmpty(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')).split('\0')
+    const words = textOrNothing(`/proc/${pid}/cmdline`).split('\0')
     return words[0]?.endsWith('/postgres') === true && words[words.indexOf('-D') + 1] === data
   })
   // A backend that was forked a moment ago still has its postmaster's command line.
@@ -74,15 +76,15 @@ export function listPostmasters(data_dir: string, service_id: string): number[] 
 
 /** Undefined when the process is dead by now. */
 function parentOf(pid: number): number | undefined {
-  const parent = /^PPid:\s*(\d+)/m.exec(readOrEmpty(() => readFileSync(`/proc/${pid}/status`, 'utf8')))?.[1]
+  const parent = /^PPid:\s*(\d+)/m.exec(textOrNothing(`/proc/${pid}/status`))?.[1]
   return parent === undefined ? undefined : Number(parent)
 }
 
 function orphanProcesses(local: string, service_ids: readonly string[]): string[] {
   const services = join(local, 'services')
   const strangers = listPids().flatMap((pid) => {
-    const command = readOrEmpty(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')).replaceAll('\0', ' ')
-    const cwd = readOrEmpty(() => readlinkSync(`/proc/${pid}/cwd`))
+    const command = textOrNothing(`/proc/${pid}/cmdline`).replaceAll('\0', ' ')
+    const cwd = folderOf({ pid })
     const name = new RegExp(`${services}/([^/ ]+)`).exec(`${cwd} ${command}`)?.[1]
     return name === undefined || service_ids.includes(name) ? [] : [`process ${pid}: ${command}`]
   })
@@ -110,8 +112,6 @@ function listControlGroups(data_dir: string): string[] {
   return possibleParents(installation_id).flatMap((parent) => foldersIn(parent).map((name) => join(parent, name)))
 }
 
-const listPids = () => namesIn('/proc').map(Number).filter(Number.isInteger)
-
 function foldersIn(path: string): string[] {
   try {
     return readdirSync(path, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []))
@@ -125,14 +125,5 @@ function namesIn(path: string): string[] {
     return readdirSync(path)
   } catch {
     return []
-  }
-}
-
-/** Processes vanish while they are read. */
-function readOrEmpty(at: () => string): string {
-  try {
-    return at()
-  } catch {
-    return ''
   }
 }

@@ -37,7 +37,7 @@ export async function readIfThere(path: string): Promise<string | undefined> {
   }
 }
 
-/** The text of a small file of the kernel's; empty when it cannot be read: processes and their groups end while they are being read. */
+/** The text of a small file; empty when it cannot be read: processes and their groups end while they are being read. */
 export function textOrNothing(path: string): string {
   try {
     return readFileSync(path, 'utf8')

@@ -1,8 +1,10 @@
 // The nodes of one service as they are on this host, found without asking the server: who is primary, which processes each
 // has, who follows. For tests that break them.
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
+import { listPids } from '#providers/host/process.ts'
+import { textOrNothing } from '#providers/host/read.ts'
 
 const answer_ms_max = 5_000
 
@@ -13,18 +15,16 @@ export function nodesOf(data_dir: string, service_id: string, port: number) {
   const sockets = join(data_dir, 'local', 'run', service_id)
   const dataOf = (node: number) => (node === 0 ? join(home, 'data') : join(home, `node-${node}`, 'data'))
   const primary = (): number => {
-    const text = readOrEmpty(() => readFileSync(join(home, 'primary.json'), 'utf8'))
+    const text = textOrNothing(join(home, 'primary.json'))
     return text === '' ? 0 : (JSON.parse(text) as { node: number }).node // written by providers/local/postgres/primary.ts
   }
   const list = () => {
     const names = readdirSync(home).flatMap((name) => /^node-(\d+)$/.exec(name)?.[1] ?? [])
-    return [0, ...names.map(Number)].filter((node) =>
-      readOrEmpty(() => readFileSync(join(dataOf(node), 'PG_VERSION'), 'utf8')),
-    )
+    return [0, ...names.map(Number)].filter((node) => textOrNothing(join(dataOf(node), 'PG_VERSION')))
   }
   const postmaster = (node: number): number | undefined => {
-    const pid = Number(readOrEmpty(() => readFileSync(join(dataOf(node), 'postmaster.pid'), 'utf8')).split('\n')[0])
-    const words = readOrEmpty(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')).split('\0')
+    const pid = Number(textOrNothing(join(dataOf(node), 'postmaster.pid')).split('\n')[0])
+    const words = textOrNothing(`/proc/${pid}/cmdline`).split('\0')
     return words.includes(dataOf(node)) ? pid : undefined
   }
   return {
@@ -40,22 +40,13 @@ export function nodesOf(data_dir: string, service_id: string, port: number) {
     },
     /** Sessions of the master role at this node. */
     backends: (node: number): number[] =>
-      childrenOf(postmaster(node)).filter((pid) =>
-        readOrEmpty(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')).includes('tsdbadmin'),
-      ),
+      childrenOf(postmaster(node)).filter((pid) => textOrNothing(`/proc/${pid}/cmdline`).includes('tsdbadmin')),
     /** The process that leads from the endpoint to a primary that was promoted where it ran. */
     relay: (): number | undefined =>
-      readdirSync('/proc')
-        .filter((name) => /^\d+$/.test(name))
-        .map(Number)
-        .find((pid) =>
-          readOrEmpty(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')).includes(join(home, 'relay.cfg')),
-        ),
+      listPids().find((pid) => textOrNothing(`/proc/${pid}/cmdline`).includes(join(home, 'relay.cfg'))),
     /** The processes of the metadata store, its postmaster first. */
     store: (): number[] => {
-      const pid = Number(
-        readOrEmpty(() => readFileSync(join(data_dir, 'store', 'data', 'postmaster.pid'), 'utf8')).split('\n')[0],
-      )
+      const pid = Number(textOrNothing(join(data_dir, 'store', 'data', 'postmaster.pid')).split('\n')[0])
       return pid > 0 ? [pid, ...childrenOf(pid)] : []
     },
     /** How many that could take over stream from the primary right now, and have replayed all but so many bytes. */
@@ -81,17 +72,8 @@ export function nodesOf(data_dir: string, service_id: string, port: number) {
 
 function childrenOf(parent: number | undefined): number[] {
   if (parent === undefined) return []
-  return readOrEmpty(() => readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8'))
+  return textOrNothing(`/proc/${parent}/task/${parent}/children`)
     .split(' ')
     .filter((word) => word !== '')
     .map(Number)
-}
-
-/** Processes and files vanish while they are read. */
-function readOrEmpty(at: () => string): string {
-  try {
-    return at()
-  } catch {
-    return ''
-  }
 }

@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { textOrNothing } from '#providers/host/read.ts'
 import { possibleParents } from '#test/control-groups.ts'
 import { listProcesses } from '#test/data-dir.ts'
 import { repository } from '#test/e2e/howdah.ts'
@@ -98,21 +99,13 @@ function listSharedMemory(folder: string, killed_pid: number): string[] {
 
 /** Files of PostgreSQL that processes of the run have in memory, and those of a user whose server was killed. */
 function listMemoryFiles(folder: string, killed_uid: number): string[] {
-  const maps = listProcesses(folder, { by_environment: true }).map(({ pid }) => readIfThere(`/proc/${pid}/maps`))
+  const maps = listProcesses(folder, { by_environment: true }).map(({ pid }) => textOrNothing(`/proc/${pid}/maps`))
   const mapped = maps.join('').match(/\/dev\/shm\/PostgreSQL\.\d+/g) ?? []
   const all = readdirSync('/dev/shm').filter((name) => name.startsWith('PostgreSQL.'))
   const paths = all.map((name) => join('/dev/shm', name))
   const is_own = killed_uid !== process.getuid?.()
   const left = paths.filter((path) => is_own && statSync(path, { throwIfNoEntry: false })?.uid === killed_uid)
   return [...new Set([...mapped, ...left])]
-}
-
-function readIfThere(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return ''
-  }
 }
 
 const listSegments = () => rowsOfMemory().map(([, id = '']) => id)

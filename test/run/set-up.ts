@@ -2,9 +2,10 @@
 // that removes the folder and all traces of the tests as soon as the runner is dead, whatever ended it.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, readFileSync } from 'node:fs'
+import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
+import { textOrNothing } from '#providers/host/read.ts'
 import { until } from '#test/until.ts'
 
 const sweeper_program = join(import.meta.dirname, 'sweeper.ts')
@@ -33,14 +34,6 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 
 /** Whether children of this process, which is the runner, still run tests. */
 function hasWorkers(): boolean {
-  const children = readIfThere(`/proc/self/task/${process.pid}/children`).split(' ')
-  return children.some((pid) => readIfThere(`/proc/${pid}/cmdline`).includes('vitest/dist/workers'))
-}
-
-function readIfThere(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return ''
-  }
+  const children = textOrNothing(`/proc/self/task/${process.pid}/children`).split(' ')
+  return children.some((pid) => textOrNothing(`/proc/${pid}/cmdline`).includes('vitest/dist/workers'))
 }

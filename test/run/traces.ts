@@ -1,8 +1,9 @@
 // What a run of tests notes in its folder about what it makes outside of it, for the sweep after a run that was killed.
 import { randomBytes } from 'node:crypto'
-import { appendFileSync, readFileSync, readdirSync } from 'node:fs'
+import { appendFileSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { textOrNothing } from '#providers/host/read.ts'
 
 const list_name = 'installation-ids'
 
@@ -17,14 +18,6 @@ export function newInstallationId(): string {
 /** All that were used in this folder: noted ones, and those of data directories, which have a file of that name. */
 export function listInstallationIds(folder: string): string[] {
   const of_servers = readdirSync(folder).map((name) => join(folder, name, 'installation-id'))
-  const texts = [join(folder, list_name), ...of_servers].map(readIfThere)
+  const texts = [join(folder, list_name), ...of_servers].map(textOrNothing)
   return texts.join('\n').split(/\s+/).filter(Boolean)
-}
-
-function readIfThere(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return ''
-  }
 }
