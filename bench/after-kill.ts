@@ -8,10 +8,9 @@ import { signalIfThere } from '#providers/host/daemon.ts'
 import { listPids } from '#test/data-dir.ts'
 import { startHowdah } from '#test/e2e/howdah.ts'
 import { atMost, printFigures } from './figures.ts'
-import { type Bench, withHowdah } from './howdah.ts'
+import { type Bench, createMany, withHowdah } from './howdah.ts'
 import type { Place } from './place.ts'
 
-const at_once = 8
 const poll_every_ms = 100
 const deadline_ms = 300_000
 const lie_seconds_goal = 1
@@ -46,14 +45,6 @@ export async function afterKill({ folder, description, services }: Place): Promi
 }
 
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
-
-async function createMany(bench: Bench, count: number): Promise<void> {
-  for (let made = 0; made < count; made += at_once) {
-    const names = Array.from({ length: Math.min(at_once, count - made) }, (_, at) => `many ${made + at}`)
-    const created = await Promise.all(names.map((name) => bench.createService(name, { cpu_millis: 'shared' })))
-    for (const { service_id } of created) await bench.waitFor(service_id, 'READY', 'waiting')
-  }
-}
 
 function listOf({ token, project_id }: Bench, url: string): () => Promise<Service[]> {
   const headers = { authorization: `Bearer ${token}` }

@@ -9,10 +9,11 @@ import { listUsers } from '#server/identity/store.ts'
 import { ensureRegistration } from '#server/registration.ts'
 import { newAccessToken, openKeyPlace } from './access-token.ts'
 import { atLeast, medianOf, printFigures, spread } from './figures.ts'
-import { load, load_seconds, processorMs, withServer } from './load.ts'
+import { load, load_seconds, withServer } from './load.ts'
 import { insertServices } from './many-services.ts'
 import { inPlace } from './place.ts'
 import { initdb, startPlain, withPlainPostgres } from './plain-postgres.ts'
+import { ownSecondsOf } from './processor.ts'
 
 const services = 100
 
@@ -70,9 +71,9 @@ function figuresOf(credential: string, floor: readonly Turn[], ours: readonly Tu
 }
 
 async function turn(url: string, path: string, pid: number, token: string): Promise<Turn> {
-  const before_ms = processorMs(pid)
+  const before = ownSecondsOf(pid)
   const per_second = await load(url, [path], token)
-  return { per_second, cost_us: ((processorMs(pid) - before_ms) * 1000) / (per_second * load_seconds) }
+  return { per_second, cost_us: ((ownSecondsOf(pid) - before) * 1e6) / (per_second * load_seconds) }
 }
 
 type Filled = { token: string; access_token: string; path: string }

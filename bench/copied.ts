@@ -49,8 +49,3 @@ export async function restore(
   const { code, stderr } = await howdah(words, { HOWDAH_RECOVERY_KEY: key }, prefix)
   if (code !== 0) throw new Error(`the restore ended with ${code}: ${stderr}`)
 }
-
-/** It takes minutes: it prints what it is waiting for. */
-export function say(what: string): void {
-  console.log(`${new Date().toISOString().slice(11, 19)} ${what}`)
-}

@@ -4,14 +4,18 @@ import { execFileSync, spawn } from 'node:child_process'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import pg from 'pg'
 import { timed } from './figures.ts'
-import { bin, initdb, startPlain, withPlainPostgres, type PlainPostgres } from './plain-postgres.ts'
+import {
+  bin,
+  initdb,
+  openPlain,
+  type PlainPostgres,
+  server_user,
+  startPlain,
+  withPlainPostgres,
+} from './plain-postgres.ts'
 
 const poll_every_ms = 2
-const as_root = process.getuid?.() === 0
-const unprivileged = 65_534
-const user = as_root ? { uid: unprivileged, gid: unprivileged } : {}
 
 /** Milliseconds from the kill to the first write that was acknowledged. */
 export async function floorFailover(folder: string): Promise<number> {
@@ -35,7 +39,7 @@ export async function floorFailover(folder: string): Promise<number> {
 }
 
 async function copy(primary: PlainPostgres, standby: PlainPostgres): Promise<void> {
-  const client = await login(primary)
+  const client = await openPlain(primary)
   await client.query(`select pg_backup_start('floor', true)`)
   cpSync(primary.data, standby.data, { recursive: true, filter: (path) => !path.endsWith('postmaster.pid') })
   const { rows } = await client.query<{ labelfile: string }>('select labelfile from pg_backup_stop(false)')
@@ -43,7 +47,8 @@ async function copy(primary: PlainPostgres, standby: PlainPostgres): Promise<voi
   writeFileSync(join(standby.data, 'standby.signal'), '')
   await client.end()
   execFileSync('chmod', ['-R', 'u=rwX,go=', standby.folder])
-  if (as_root) execFileSync('chown', ['-R', `${unprivileged}:${unprivileged}`, standby.folder])
+  const { uid, gid } = server_user
+  if (uid !== undefined) execFileSync('chown', ['-R', `${uid}:${gid}`, standby.folder])
 }
 
 /** A standby, at its unix socket. */
@@ -56,7 +61,12 @@ async function start(it: PlainPostgres, primary_conninfo: string): Promise<void>
     recovery_init_sync_method: 'syncfs',
   }
   const words = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-  spawn(join(bin, 'postgres'), ['-D', it.data, ...words], { ...user, env: {}, stdio: 'ignore', detached: true }).unref()
+  spawn(join(bin, 'postgres'), ['-D', it.data, ...words], {
+    ...server_user,
+    env: {},
+    stdio: 'ignore',
+    detached: true,
+  }).unref()
   await until(async () => lineOf(it.data, 7) === 'ready')
 }
 
@@ -64,15 +74,8 @@ async function until(poll: () => Promise<boolean>): Promise<void> {
   while (!(await poll())) await pause(poll_every_ms)
 }
 
-async function login({ folder, port }: PlainPostgres): Promise<pg.Client> {
-  const client = new pg.Client({ host: folder, port, user: 'postgres', database: 'postgres' })
-  client.on('error', () => undefined)
-  await client.connect()
-  return client
-}
-
 async function ask(it: PlainPostgres, sql: string): Promise<string> {
-  const client = await login(it)
+  const client = await openPlain(it)
   try {
     const { rows } = await client.query<unknown[]>({ text: sql, rowMode: 'array' })
     return String(rows[0]?.[0])

@@ -24,6 +24,11 @@ export function printFigures(title: string, figures: readonly Figure[]): void {
   for (const row of table) console.log(`| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`)
 }
 
+/** What a bench of minutes is doing now. */
+export function say(what: string): void {
+  console.log(`${new Date().toISOString().slice(11, 19)} ${what}`)
+}
+
 export function atMost(limit: number, value: number, unit = ''): { text: string; reached: boolean } {
   return { text: `≤ ${limit}${unit}`, reached: value <= limit }
 }

@@ -4,10 +4,9 @@
 // differ from each other says how much of the figure may be chance.
 import { chownSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import pg from 'pg'
 import { wal_segment_mb } from '#providers/local/postgres/template.ts'
 import { atLeast, type Figure, spread } from './figures.ts'
-import { initdb, type PlainPostgres, startPlain, stopPlain, withPlainPostgres } from './plain-postgres.ts'
+import { initdb, openPlain, type PlainPostgres, startPlain, stopPlain, withPlainPostgres } from './plain-postgres.ts'
 
 const clients = 4
 const seconds = 2
@@ -50,7 +49,7 @@ async function perSecond(it: PlainPostgres, options: string): Promise<number> {
   await prepare(it)
   const end = performance.now() + seconds * 1000
   const one = async () => {
-    const client = await login(it)
+    const client = await openPlain(it)
     let commits = 0
     for (; performance.now() < end; commits += 1) {
       await client.query(`insert into t values ($1, repeat('x', 2000))`, [commits])
@@ -65,15 +64,9 @@ async function perSecond(it: PlainPostgres, options: string): Promise<number> {
 
 /** Every turn begins with nothing written and nothing left to write. */
 async function prepare(it: PlainPostgres): Promise<void> {
-  const client = await login(it)
+  const client = await openPlain(it)
   await client.query('drop table if exists t')
   await client.query('create table t (n int, filler text)')
   await client.query('checkpoint')
   await client.end()
-}
-
-async function login(it: PlainPostgres): Promise<pg.Client> {
-  const client = new pg.Client({ host: it.folder, port: it.port, user: 'postgres', database: 'postgres' })
-  await client.connect()
-  return client
 }

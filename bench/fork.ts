@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { archiveCost } from './fork-archive.ts'
 import { floorFork, floorReplay } from './fork-floor.ts'
 import { ask, newParent, type Parent, takeSnapshot, underWrites, untilNoCopies } from './fork-parent.ts'
-import { atMost, type Figure, medianOf, printFigures, spread, timed } from './figures.ts'
+import { atMost, type Figure, medianOf, printFigures, say, spread, timed } from './figures.ts'
 import { type Bench, withHowdah } from './howdah.ts'
 import { inPlace } from './place.ts'
 
@@ -45,10 +45,6 @@ await inPlace(5, async ({ folder, description, runs, gb }) => {
 })
 
 /** It takes minutes: it prints what it is waiting for. */
-function say(what: string): void {
-  console.log(`${new Date().toISOString().slice(11, 19)} ${what}`)
-}
-
 type Sized = { gb: number; parent: Parent }
 
 async function figuresOf(bench: Bench, folder: string, runs: number, { parent, gb }: Sized): Promise<Figure[]> {

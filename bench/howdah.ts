@@ -27,6 +27,7 @@ export type Bench = {
 
 const poll_ms = 10
 const deadline_seconds = 120
+const at_once = 8
 
 export async function withHowdah<T>(
   data_dir: string,
@@ -49,6 +50,18 @@ export async function withHowdah<T>(
     const made = await howdah(['admin', 'token', 'create', '--name', 'bench', '--data-dir', data_dir], env)
     return await work(await newBench(server.pid, server.url, made.stdout.trim(), data_dir))
   })
+}
+
+/** Small ones, a few at a time. */
+export async function createMany(bench: Bench, count: number): Promise<Service[]> {
+  const made: Service[] = []
+  while (made.length < count) {
+    const names = Array.from({ length: Math.min(at_once, count - made.length) }, (_, at) => `many ${made.length + at}`)
+    const created = await Promise.all(names.map((name) => bench.createService(name, { cpu_millis: 'shared' })))
+    for (const { service_id } of created) await bench.waitFor(service_id, 'READY', 'waiting')
+    made.push(...created)
+  }
+  return made
 }
 
 async function newBench(pid: number, url: string, token: string, data_dir: string): Promise<Bench> {

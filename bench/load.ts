@@ -1,6 +1,5 @@
 // Load for benches: servers and load are processes of their own, so that neither slows the other's event loop.
 import { execFile, spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { withCleanup } from './cleanup.ts'
@@ -28,13 +27,6 @@ export async function withServer(
       await work(url, child.pid ?? 0)
     },
   )
-}
-
-/** Milliseconds of processor time that a process has used. */
-export function processorMs(pid: number): number {
-  // The name in parentheses may hold spaces; user and system time are the 14th and 15th field, in ticks of 10 ms.
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-  return (Number(fields[11]) + Number(fields[12])) * 10
 }
 
 export type LoadOrder = {

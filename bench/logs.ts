@@ -2,13 +2,14 @@
 // Floors: tail and ripgrep on the same files. All of them take turns, with the files in the page cache. `--full`: ten
 // million entries instead of a gigabyte, and no searches, which stop before the end of so much.
 import { execFile } from 'node:child_process'
-import { chownSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chownSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { atMost, type Figure, medianOf, printFigures, spread, timed } from './figures.ts'
 import { type Bench, withHowdah } from './howdah.ts'
 import { type LogFiles, rare_term, writeLogFiles } from './log-files.ts'
 import { inPlace } from './place.ts'
+import { memoryMbOf } from './processor.ts'
 
 type Page = { logs: string[]; entries: { timestamp: string }[]; lastCursor?: string }
 
@@ -154,21 +155,16 @@ async function memoryFigure(pid: number, read: Read): Promise<Figure> {
   const queries = ['', 'page=19', 'severities=ERROR', 'severities=PANIC', 'search=ΣΊΣΥΦΟΣ', 'search=nationalities']
   let growth = 0
   for (const query of queries) {
-    const before = memoryOf(pid, 'VmRSS')
+    const before = memoryMbOf(pid)
     resetPeak(pid)
     await read(query)
-    growth = Math.max(growth, memoryOf(pid, 'VmHWM') - before)
+    growth = Math.max(growth, memoryMbOf(pid, 'VmHWM') - before)
   }
   return {
     what: 'server memory above its level, any query',
     ours: `${growth.toFixed(0)} MB`,
     goal: atMost(growth_mb_goal, growth, ' MB'),
   }
-}
-
-function memoryOf(pid: number, field: 'VmRSS' | 'VmHWM'): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-  return Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(status)?.[1]) / 1024
 }
 
 function resetPeak(pid: number): void {

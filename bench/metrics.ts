@@ -5,10 +5,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { openLocalProvider } from '#providers/local/local.ts'
-import type { Service } from '#contract/service.ts'
 import { printFigures } from './figures.ts'
-import { type Bench, withHowdah } from './howdah.ts'
+import { createMany, withHowdah } from './howdah.ts'
 import { inPlace } from './place.ts'
+import { ownSecondsOf } from './processor.ts'
 
 const flag = process.argv.indexOf('--services')
 const services = flag < 0 ? 200 : Number(process.argv[flag + 1])
@@ -16,13 +16,11 @@ if (flag >= 0) process.argv.splice(flag, 2)
 const rounds = 30
 const round_ms = 10_000
 const settle_ms = 90_000
-const at_once = 4
 const core_percent_goal = 3
-const ticks_per_second = 100
 
 await inPlace(1, async ({ folder }) => {
   await withHowdah(join(folder, 'howdah'), async (bench) => {
-    const made = await createMany(bench)
+    const made = await createMany(bench, services)
     // Until the server has walked over all of them once and is at its routine.
     await pause(settle_ms)
     const provider = await openLocalProvider({
@@ -37,7 +35,7 @@ await inPlace(1, async ({ folder }) => {
     await pause(round_ms)
     for (let round = 0; round < 8; round += 1) await provider.metrics(made)
     const seconds = (rounds * round_ms) / 1000
-    const server_before = ticksOf(bench.pid)
+    const server_before = ownSecondsOf(bench.pid)
     const before = process.cpuUsage()
     for (let round = 0; round < rounds; round += 1) {
       await pause(round_ms)
@@ -45,7 +43,7 @@ await inPlace(1, async ({ folder }) => {
     }
     const { user, system } = process.cpuUsage(before)
     const measuring = ((user + system) / 1e6 / seconds) * 100
-    const server = ((ticksOf(bench.pid) - server_before) / ticks_per_second / seconds) * 100
+    const server = ((ownSecondsOf(bench.pid) - server_before) / seconds) * 100
     await provider.close()
     const goalFor = (percent: number) => ({ text: `< ${core_percent_goal} %`, reached: percent < core_percent_goal })
     printFigures(`metrics, ${made.length} running services over ${seconds} s`, [
@@ -62,22 +60,3 @@ await inPlace(1, async ({ folder }) => {
     ])
   })
 })
-
-async function createMany(bench: Bench): Promise<Service[]> {
-  const made: Service[] = []
-  const lane = async () => {
-    while (made.length < services) {
-      const service = await bench.createService('measured', { cpu_millis: 'shared' })
-      made.push(service)
-      await bench.waitFor(service.service_id, 'READY')
-    }
-  }
-  await Promise.all(Array.from({ length: at_once }, lane))
-  return made
-}
-
-function ticksOf(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return Number(fields[11]) + Number(fields[12])
-}

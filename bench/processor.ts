@@ -3,16 +3,20 @@ import { readdirSync, readFileSync } from 'node:fs'
 
 const ticks_per_second = 100
 
-export function memoryMbOf(pid: number): number {
-  return Number(/VmRSS:\s+(\d+) kB/.exec(fileOf(String(pid), 'status'))?.[1]) / 1024
+/** Resident: now, or the most that it was. */
+export function memoryMbOf(pid: number, field: 'VmRSS' | 'VmHWM' = 'VmRSS'): number {
+  return Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(fileOf(String(pid), 'status'))?.[1]) / 1024
 }
 
 /** User and system time in seconds, with that of children that have ended. */
-export function secondsOf(pid: number | string): number {
-  const ticks = fieldsOf(String(pid))
-    .slice(11, 15)
-    .reduce((sum, field) => sum + Number(field), 0)
-  return ticks / ticks_per_second
+export const secondsOf = (pid: number | string): number => secondsIn(String(pid), 4)
+
+/** The same without that of children. */
+export const ownSecondsOf = (pid: number): number => secondsIn(String(pid), 2)
+
+function secondsIn(pid: string, fields: 2 | 4): number {
+  const ticks = fieldsOf(pid).slice(11, 11 + fields)
+  return ticks.reduce((sum, field) => sum + Number(field), 0) / ticks_per_second
 }
 
 /** Of the postmasters whose command line names the folder, and of their children. */

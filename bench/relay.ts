@@ -1,6 +1,5 @@
 // Bench: what the relay to a primary that was promoted where it ran costs: processor time of a select through it, of all processes
 // that take part (client, relay, server), against the same server at its own address. Both take turns in one run.
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
@@ -10,10 +9,10 @@ import type { ReadyService } from '#test/installation.ts'
 import { atMost, medianOf, printFigures, spread } from './figures.ts'
 import { type Bench, withHowdah } from './howdah.ts'
 import { inPlace } from './place.ts'
+import { ownSecondsOf } from './processor.ts'
 
 const selects = 10_000
 const poll_ms = 20
-const tick_us = 10_000
 /** Until the replica may take over as it runs. */
 const files_read_ms = 6_000
 
@@ -67,8 +66,5 @@ async function selectUs({ service, nodes, ca }: Subject, at: { host: string; por
 
 function spentUs(pids: readonly number[]): number {
   const { user, system } = process.cpuUsage()
-  const ticks = pids.flatMap(
-    (pid) => readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ').slice(11, 13) ?? [],
-  )
-  return user + system + ticks.reduce((sum, one) => sum + Number(one), 0) * tick_us
+  return pids.reduce((sum, pid) => sum + ownSecondsOf(pid) * 1e6, user + system)
 }
