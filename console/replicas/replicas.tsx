@@ -1,11 +1,9 @@
 // What stands beside a service: replicas that can take over, the connection pooler, and read replica sets.
 import { useState } from 'react'
 import { useQuery } from '@tanstack/react-query'
-import { replica_count_max } from '#contract/service-input.ts'
 import type { Service } from '#contract/service.ts'
 import { useMay } from '../may.ts'
 import { Button } from '../part/button.tsx'
-import { Segments } from '../part/field.tsx'
 import { Card, Facts, layout } from '../part/layout.tsx'
 import { Problem } from '../part/problem.tsx'
 import { toast } from '../part/toast.tsx'
@@ -13,7 +11,7 @@ import { q, useAct } from '../query.ts'
 import { useService } from '../service/frame.tsx'
 import { InterruptingButton } from '../service/interrupting-button.tsx'
 import { NodeTable } from '../service/nodes.tsx'
-import { replicasInWords } from '../services/create.tsx'
+import { ReplicaChoice, replicasInWords } from './replica-choice.tsx'
 import { ReplicaSets } from './replica-sets.tsx'
 
 export function Replicas() {
@@ -35,29 +33,12 @@ function Availability({ service }: { service: Service }) {
   const setHA = useAct('setHA')
   const may = useMay(project_id, service.status)
   const is_same = replicas === ha_replicas.replica_count && sync === ha_replicas.sync_replica_count
-  const options = (max: number) =>
-    Array.from({ length: max + 1 }, (_, count) => ({ value: String(count), label: String(count) }))
   return (
     <Card title="Replicas that can take over" actions={<Switchover service={service} />}>
       {service.replicas !== undefined && (
         <NodeTable label="Nodes" nodes={service.replicas} wanted={ha_replicas.replica_count + 1} />
       )}
-      <Segments
-        label="How many"
-        name="replicas"
-        value={String(replicas)}
-        options={options(replica_count_max)}
-        onChange={(value) => setChosen({ replicas: Number(value), sync: Math.min(sync, Number(value)) })}
-      />
-      {replicas > 0 && (
-        <Segments
-          label="Of these synchronous"
-          name="sync"
-          value={String(sync)}
-          options={options(replicas)}
-          onChange={(value) => setChosen({ replicas, sync: Number(value) })}
-        />
-      )}
+      <ReplicaChoice label="How many" replicas={replicas} sync={sync} onChange={setChosen} />
       <p className={layout['muted']}>{replicasInWords(replicas, sync)}</p>
       <div className={layout['row']}>
         <InterruptingButton

@@ -5,7 +5,7 @@ import { useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { nameProblem } from '#contract/problem.ts'
 import type { Service } from '#contract/service.ts'
-import { type Addon, replica_count_max } from '#contract/service-input.ts'
+import type { Addon } from '#contract/service-input.ts'
 import { useMay } from '../may.ts'
 import { Button, ButtonLink } from '../part/button.tsx'
 import { CheckField, field, Segments, SelectField, TextField } from '../part/field.tsx'
@@ -15,6 +15,7 @@ import { Problem, problemAt } from '../part/problem.tsx'
 import { paths } from '../paths.ts'
 import { q, useAct } from '../query.ts'
 import { useRepeat } from '../repeat.ts'
+import { ReplicaChoice, replicasInWords } from '../replicas/replica-choice.tsx'
 import { bodyOfSize, SizePicker } from '../service/size.tsx'
 import css from './create.module.css'
 import { RequestPreview } from './request-preview.tsx'
@@ -129,42 +130,17 @@ function Choices({ draft, change }: ChoicesProps) {
           />
         ))}
       </fieldset>
-      <ReplicaChoice draft={draft} change={change} />
+      <div className={layout['stack']}>
+        <ReplicaChoice
+          label="Replicas that can take over"
+          replicas={draft.replicas}
+          sync={draft.sync}
+          onChange={change}
+        />
+        <p className={field['hint']}>{replicasInWords(draft.replicas, draft.sync)}</p>
+      </div>
     </>
   )
-}
-
-function ReplicaChoice({ draft: { replicas, sync }, change }: ChoicesProps) {
-  const options = (max: number) =>
-    Array.from({ length: max + 1 }, (_, count) => ({ value: String(count), label: String(count) }))
-  return (
-    <div className={layout['stack']}>
-      <Segments
-        label="Replicas that can take over"
-        name="replicas"
-        value={String(replicas)}
-        options={options(replica_count_max)}
-        onChange={(value) => change({ replicas: Number(value), sync: Math.min(sync, Number(value)) })}
-      />
-      {replicas > 0 && (
-        <Segments
-          label="Of these synchronous"
-          name="sync"
-          value={String(sync)}
-          options={options(replicas)}
-          onChange={(value) => change({ sync: Number(value) })}
-        />
-      )}
-      <p className={field['hint']}>{replicasInWords(replicas, sync)}</p>
-    </div>
-  )
-}
-
-export function replicasInWords(replicas: number, sync: number): string {
-  if (replicas === 0) return 'A database that dies is restarted within seconds; nothing takes its place meanwhile.'
-  if (sync === 0) return 'A lost primary is replaced; the last commits before the loss may be lost with it.'
-  const waited = sync === 1 ? 'one replica has it' : `${sync} replicas have it`
-  return `Every commit waits until ${waited}: a lost primary loses nothing.`
 }
 
 function bodyOf({ name, environment, region_code, size, addons, replicas, sync }: Draft) {
