@@ -16,7 +16,7 @@ export async function openKeyPlace(db: Db, folder: string): Promise<KeyPlace> {
 /** For an hour. */
 export async function newAccessToken(place: KeyPlace, user_id: number): Promise<string> {
   const expires_at = new Date(Date.now() + 3_600_000)
-  const grant = { model: 'Grant', id: 'bench', payload: {}, grant_id: null, user_code: null, uid: null }
+  const grant = { model: 'Grant', id: 'bench', payload: {} }
   await saveRecord(place.db, { ...grant, user_id, expires_at })
   const { kid, private_jwk } = await newKeys(place).signing()
   return new SignJWT({ scope: 'api', client_id: 'howdah-cli', grant: grant.id })

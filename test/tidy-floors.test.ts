@@ -64,6 +64,7 @@ const trees: readonly Tree[] = [
         'installation',
         'log',
         'moment',
+        'random-text',
         'region-file',
         'secret',
         'setting-value',

@@ -1,16 +1,16 @@
 // The two cookies of the console, as text. Pure.
 // The session's cookie is 256 random bits; what the store has of it is a hash, and what it opens is sealed with a key that
 // follows from it.
-import { hash, hkdfSync, randomBytes } from 'node:crypto'
+import { hash, hkdfSync } from 'node:crypto'
 import { cookieValues } from '../oauth/cookie.ts'
+import { random_text_form } from '../random-text.ts'
 
 export type LoginUnderWay = { state: string; code_verifier: string; return_path: string }
 
-const cookie_bytes = 32
+const key_bytes = 32
 const login_seconds = 10 * 60
 /** As long as a login in use can last. */
 const session_seconds = 90 * 24 * 60 * 60
-const value_form = /^[\w-]{43}$/
 const path = '/console'
 const return_characters_max = 1_500
 
@@ -18,10 +18,8 @@ const isSecure = (origin: string) => origin.startsWith('https:')
 const sessionName = (origin: string) => (isSecure(origin) ? '__Secure-howdah_console' : 'howdah_console')
 const loginName = 'howdah_console_login'
 
-export const newSessionValue = () => randomBytes(cookie_bytes).toString('base64url')
 export const hashOf = (value: string) => hash('sha256', value, 'base64url')
-export const keyOf = (value: string) =>
-  Buffer.from(hkdfSync('sha256', value, '', 'howdah console session', cookie_bytes))
+export const keyOf = (value: string) => Buffer.from(hkdfSync('sha256', value, '', 'howdah console session', key_bytes))
 
 export function sessionCookie(origin: string, value: string): string {
   return cookieOf(sessionName(origin), value, value === '' ? 0 : session_seconds, 'Strict', origin)
@@ -34,7 +32,7 @@ export function loginCookie(origin: string, login: LoginUnderWay | undefined): s
 
 /** Undefined where the browser sends none that we could have made. */
 export function sessionValueIn(header: string | undefined, origin: string): string | undefined {
-  return cookieValues(header, sessionName(origin)).find((value) => value_form.test(value))
+  return cookieValues(header, sessionName(origin)).find((value) => random_text_form.test(value))
 }
 
 export function loginIn(header: string | undefined): LoginUnderWay | undefined {

@@ -3,7 +3,7 @@
 // 2. All tabs share one access token; one request at a time renews it, under the lock of its row.
 // 3. The routes that answer a token want a request of this origin with a header that no form can send.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { Fault } from '#contract/fault.ts'
 import { addressOf } from '../http/admission.ts'
 import { newGate } from '../http/gate.ts'
@@ -13,18 +13,10 @@ import { page_headers } from '../oauth/page.ts'
 import { errorPage } from '../oauth/pages.ts'
 import { issuerOf } from '../oauth/provider.ts'
 import { findUserOfGrant } from '../oauth/records.ts'
+import { newRandomText } from '../random-text.ts'
 import { newSecret } from '../secret.ts'
 import type { Db, Sql } from '../store/db.ts'
-import {
-  hashOf,
-  keyOf,
-  loginCookie,
-  loginIn,
-  newSessionValue,
-  returnPathOf,
-  sessionCookie,
-  sessionValueIn,
-} from './cookie.ts'
+import { hashOf, keyOf, loginCookie, loginIn, returnPathOf, sessionCookie, sessionValueIn } from './cookie.ts'
 import { insertSession, lockSession, removeConsoleSession, saveTokens } from './store.ts'
 import { type AskForTokens, claimsOf, newAskForTokens, type Tokens } from './tokens.ts'
 
@@ -66,8 +58,7 @@ export function serveSessions(app: FastifyInstance, given: SessionParts): void {
 }
 
 function beginLogin({ origin }: Parts, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const state = randomBytes(16).toString('base64url')
-  const code_verifier = randomBytes(32).toString('base64url')
+  const [state, code_verifier] = [newRandomText(), newRandomText()]
   const return_path = returnPathOf(queryOf(request)['return'], origin())
   const query = new URLSearchParams({
     client_id: console_client_id,
@@ -100,7 +91,7 @@ async function finishLogin(parts: Parts, request: FastifyRequest, reply: Fastify
           redirect_uri: `${origin()}/console/callback`,
         })
   if (tokens === undefined) return sendPage(reply, error_description ?? error ?? 'The login was refused. Begin again.')
-  const value = newSessionValue()
+  const value = newRandomText()
   await insertSession(db, { id_hash: hashOf(value), sealed: sealed(value, tokens), ...claimsOf(tokens.access_token) })
   reply.header('set-cookie', sessionCookie(origin(), value))
   // The cookie may have been planted.

@@ -1,7 +1,7 @@
 // Tickets: a caller that one part of the server has verified calls the API through its front door, so that roles, rates and the audit log
 // hold. A ticket is random, lives in this process alone and ends with the request that it was made for.
-import { randomBytes } from 'node:crypto'
 import type { Caller } from '../http/handler.ts'
+import { newRandomText } from '../random-text.ts'
 import type { Verifier } from './callers.ts'
 
 export type Tickets = {
@@ -14,7 +14,7 @@ export function newTickets(): Tickets {
   const callers = new Map<string, Caller>()
   return {
     withTicket: async (caller, work) => {
-      const authorization = `Bearer ticket_${randomBytes(32).toString('base64url')}`
+      const authorization = `Bearer ticket_${newRandomText()}`
       callers.set(authorization, caller)
       try {
         return await work(authorization)

@@ -1,14 +1,14 @@
 // Local accounts: who a password belongs to, changing it, and the one-time links that set it. An unknown e-mail and a
 // wrong password are the same thing here, in words and in work. A new password ends every login of its user.
-import { hash, randomBytes } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Db, Sql } from '../store/db.ts'
 import { fragment, sql } from '../store/sql.ts'
+import { newRandomText } from '../random-text.ts'
 import { lockUser, saveClaim, saveDisabled } from '../identity/store.ts'
 import { type Passwords } from './password.ts'
 import { removeRecordsOfUser } from './records.ts'
 
 export const link_hours = 24
-const link_bytes = 32
 
 export const set_password_path = '/oauth/password/set'
 
@@ -24,7 +24,7 @@ export async function findAccount(
 
 /** The query of a link that sets the user's password, once, within a day. Older links of theirs end. project_id: of a project's admin. */
 export async function createPasswordLink(tx: Sql, user_id: number, project_id: string | null = null): Promise<string> {
-  const token = randomBytes(link_bytes).toString('base64url')
+  const token = newRandomText()
   await tx.query(sql`delete from password_links where user_id = ${user_id}`)
   await tx.query(sql`
     insert into password_links (token_hash, user_id, project_id, expires_at)

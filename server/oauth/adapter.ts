@@ -59,9 +59,9 @@ export function newAdapter(db: Db, { reuse, notText, forget, admit }: AdapterPar
           id: keyOf(id),
           payload: model === registered_model ? await admit(payload) : storedOf(model, payload),
           user_id: userOf(payload),
-          grant_id: payload.grantId ?? null,
-          user_code: payload.userCode ?? null,
-          uid: payload.uid ?? null,
+          grant_id: payload.grantId,
+          user_code: payload.userCode,
+          uid: payload.uid,
           expires_at: new Date(Date.now() + seconds * 1000),
         })
       },
@@ -90,9 +90,9 @@ export function recordIdOf(model: string, id: string): string {
 }
 
 /** Of a login under way: the user who was proved, or else the one who is logged in with that browser. It ends with their other logins. */
-function userOf({ accountId, result, session }: AdapterPayload): number | null {
+function userOf({ accountId, result, session }: AdapterPayload): number | undefined {
   const account_id = accountId ?? result?.login?.accountId ?? session?.accountId
-  return account_id === undefined ? null : Number(account_id)
+  return account_id === undefined ? undefined : Number(account_id)
 }
 
 function storedOf(model: string, { jti, ...rest }: AdapterPayload): RecordPayload {

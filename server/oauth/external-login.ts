@@ -1,10 +1,11 @@
 // Logging in at an outside issuer instead of with a password. The way there and back belongs to one login: its state
 // names the login and is used once.
-import { hash, randomBytes } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { Fault } from '#contract/fault.ts'
 import { type Config, ConfigError } from '../config.ts'
 import type { Db } from '../store/db.ts'
 import type { Log } from '../log.ts'
+import { newRandomText } from '../random-text.ts'
 import { IssuerError, type Journey, newExternalIssuer } from './external-issuer.ts'
 import { ensureExternalUser } from './external-user.ts'
 import { saveRecord, takeRecord } from './records.ts'
@@ -40,17 +41,13 @@ export function newExternalLogin({ config, db, log, origin, forget }: Place): Ex
   return {
     issuer,
     begin: async (login_uid) => {
-      const state = `${login_uid}.${newRandom()}`
-      const journey = { redirect_uri: origin() + callback_path, nonce: newRandom(), code_verifier: newRandom() }
+      const state = `${login_uid}.${newRandomText()}`
+      const journey = { redirect_uri: origin() + callback_path, nonce: newRandomText(), code_verifier: newRandomText() }
       const url = await telling(external.authorizationUrl({ ...journey, state }))
       await saveRecord(db, {
         model: journey_model,
         id: hash('sha256', state, 'base64url'),
         payload: { ...journey, uid: login_uid },
-        user_id: null,
-        grant_id: null,
-        user_code: null,
-        uid: null,
         expires_at: new Date(Date.now() + journey_seconds * 1000),
       })
       return url
@@ -67,5 +64,3 @@ export function newExternalLogin({ config, db, log, origin, forget }: Place): Ex
     },
   }
 }
-
-const newRandom = () => randomBytes(32).toString('base64url')

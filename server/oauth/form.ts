@@ -3,17 +3,15 @@
 // browsers that say where a request comes from are believed when it is from elsewhere.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isAscii } from 'node:buffer'
-import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { Fault } from '#contract/fault.ts'
 import { readBytes } from '../http/body.ts'
 import { malformedNames } from '../http/text.ts'
+import { newRandomText, random_text_form } from '../random-text.ts'
 import { cookieValues } from './cookie.ts'
 
 export type Form = ReadonlyMap<string, string>
-
-const cookie_form = /^[\w-]{43}$/
-const cookie_bytes = 32
 
 /** In this scope bodies are forms and nothing else. */
 export function readForms(scope: FastifyInstance): void {
@@ -51,7 +49,7 @@ export function formOf(request: FastifyRequest, purpose: string): Form {
 export function csrfFor(request: FastifyRequest, reply: FastifyReply, origin: string, purpose: string): string {
   const known = findCookie(request)
   if (known !== undefined) return tokenOf(known, purpose)
-  const cookie = randomBytes(cookie_bytes).toString('base64url')
+  const cookie = newRandomText()
   const secure = origin.startsWith('https:') ? '; Secure' : ''
   // A session cookie, for all pages: forms in several tabs share it.
   reply.header('set-cookie', `howdah_csrf=${cookie}; Path=/oauth; HttpOnly; SameSite=Lax${secure}`)
@@ -70,5 +68,5 @@ function tokenOf(cookie: string, purpose: string): string {
 
 function findCookie(request: FastifyRequest): string | undefined {
   const [value] = cookieValues(request.headers.cookie, 'howdah_csrf')
-  return value !== undefined && cookie_form.test(value) ? value : undefined
+  return value !== undefined && random_text_form.test(value) ? value : undefined
 }

@@ -4,7 +4,8 @@
 // 2. A browser that proves its user gets a new key in exchange for that one: a browser that knows the older key, because
 //    it began the login or planted it, cannot go on with what another one has proven. Of two at once, one wins.
 // 3. The store has the hash of a key only.
-import { hash, randomBytes } from 'node:crypto'
+import { hash } from 'node:crypto'
+import { newRandomText } from '../random-text.ts'
 import type { Sql } from '../store/db.ts'
 import { cookieValues } from './cookie.ts'
 import { findRecord, saveRecord, swapPayload } from './records.ts'
@@ -19,19 +20,14 @@ export const loginPathOf = (uid: string) => `/oauth/login/${uid}`
 
 const browser_cookie = 'howdah_browser'
 const browser_model = 'LoginBrowser'
-const key_bytes = 32
 
 /** The cookies that bind the login to the browser which gets them. */
 export async function bindLogin(sql: Sql, login: LoginUnderWay, origin: string): Promise<string[]> {
-  const key = newKey()
+  const key = newRandomText()
   await saveRecord(sql, {
     model: browser_model,
     id: hashOf(login.uid),
     payload: payloadOf(key),
-    user_id: null,
-    grant_id: null,
-    user_code: null,
-    uid: null,
     expires_at: new Date((login.exp ?? 0) * 1000),
   })
   return cookiesOf(login, key, origin)
@@ -46,7 +42,7 @@ export async function rebindLogin(
 ): Promise<string[] | undefined> {
   const known = await findKey(sql, login.uid, cookies)
   if (known === undefined) return undefined
-  const key = newKey()
+  const key = newRandomText()
   const is_first = await swapPayload(sql, browser_model, hashOf(login.uid), payloadOf(known), payloadOf(key))
   return is_first ? cookiesOf(login, key, origin) : undefined
 }
@@ -77,6 +73,5 @@ function cookiesOf({ uid, returnTo, exp = 0 }: LoginUnderWay, key: string, origi
   )
 }
 
-const newKey = () => randomBytes(key_bytes).toString('base64url')
 const hashOf = (text: string) => hash('sha256', text, 'base64url')
 const payloadOf = (key: string) => ({ key_hash: hashOf(key) })

@@ -3,6 +3,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Fault } from '#contract/fault.ts'
 import { addressOf } from '../http/admission.ts'
+import { random_text_form } from '../random-text.ts'
 import { changePassword, findAccount, findLinkUser, set_password_path, setPasswordByLink } from './accounts.ts'
 import { csrfFor, formOf } from './form.ts'
 import { wrong_login } from './login.ts'
@@ -11,7 +12,6 @@ import { changePasswordPage, passwordDonePage, setPasswordPage } from './pages.t
 import { passwordProblem } from './password.ts'
 
 const change_path = '/oauth/password'
-const token_form = /^[\w-]{43}$/
 
 export function servePasswords(scope: FastifyInstance, parts: OauthParts): void {
   const config = { reads_forms: true } as const
@@ -89,7 +89,7 @@ function sendPage(reply: FastifyReply, page: string): FastifyReply {
 }
 
 function tokenOf(text: unknown): string {
-  if (typeof text === 'string' && token_form.test(text)) return text
+  if (typeof text === 'string' && random_text_form.test(text)) return text
   throw unknownLink()
 }
 

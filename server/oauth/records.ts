@@ -9,10 +9,10 @@ export type NewRecord = {
   model: string
   id: string
   payload: RecordPayload
-  user_id: number | null
-  grant_id: string | null
-  user_code: string | null
-  uid: string | null
+  user_id?: number | undefined
+  grant_id?: string | undefined
+  user_code?: string | undefined
+  uid?: string | undefined
   expires_at: Date
 }
 

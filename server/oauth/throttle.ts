@@ -50,9 +50,8 @@ const isKnown = async (db: Db, key: Buffer): Promise<boolean> =>
 
 /** Of no user: it stays when their logins end, as with a new password. */
 async function saveKnown(db: Db, key: Buffer): Promise<void> {
-  const of_none = { user_id: null, grant_id: null, user_code: null, uid: null }
   const expires_at = new Date(Date.now() + known_days * 24 * 60 * 60 * 1000)
-  await saveRecord(db, { model: known_model, id: key.toString('base64url'), payload: {}, ...of_none, expires_at })
+  await saveRecord(db, { model: known_model, id: key.toString('base64url'), payload: {}, expires_at })
 }
 
 function keysOf(email: string, address: string) {

@@ -37,9 +37,6 @@ beforeAll(async () => {
     id: grant_id,
     payload: { clientId: 'howdah-cli', iat: Math.floor(Date.now() / 1000) },
     user_id: owner.user_id,
-    grant_id: null,
-    user_code: null,
-    uid: null,
     expires_at: new Date(Date.now() + 3_600_000),
   })
   const files = { HOME: home, XDG_CONFIG_HOME: home, XDG_CACHE_HOME: home, PGPASSFILE: join(home, '.pgpass') }
