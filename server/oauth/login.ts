@@ -10,7 +10,8 @@ import type { InteractionResults } from 'oidc-provider'
 import { Fault, type FaultCode } from '#contract/fault.ts'
 import { addressOf } from '../http/admission.ts'
 import { insertLogin } from '../audit/store.ts'
-import { findAccount, noteLogin } from './accounts.ts'
+import { noteLogin } from './accounts.ts'
+import { attemptPassword, emailIn } from './attempt.ts'
 import type { ExternalLogin } from './external-login.ts'
 import { console_client_id, isOurs } from './clients.ts'
 import { csrfFor, type Form, formOf } from './form.ts'
@@ -115,25 +116,14 @@ async function sendElsewhere({ interaction, reply }: Login, external: ExternalLo
 
 async function logIn(login: Login, form: Form): Promise<FastifyReply> {
   const { parts, request, reply } = login
-  const email = (form.get('email') ?? '').slice(0, 254)
-  const address = addressOf(request)
-  const wait_seconds = await parts.throttle.take(email, address)
-  if (wait_seconds > 0) {
-    parts.log.warn(factsOf(login), 'login refused: too many attempts')
-    reply.code(429).header('retry-after', String(wait_seconds))
-    return showLogin(login, { email, message: `Too many attempts. Try again in ${wait_seconds} seconds.` })
-  }
-  const password = form.get('password') ?? ''
-  const user_id = await findAccount(parts.db, parts.passwords, { email, password })
-  if (user_id === undefined) {
-    parts.log.warn(factsOf(login), 'login refused: wrong e-mail or password')
-    // Not waited for: how long it takes would tell whether there is such a user.
-    void record(login, { email, status: 403, code: 'FORBIDDEN' })
-    reply.code(403)
-    return showLogin(login, { email, message: wrong_login })
-  }
-  await parts.throttle.forgive(email, address)
-  return finishLogin(login, user_id)
+  const email = emailIn(form)
+  const tried = await attemptPassword(parts, reply, form, addressOf(request))
+  if ('user_id' in tried) return finishLogin(login, tried.user_id)
+  const { refused, message } = tried
+  parts.log.warn(factsOf(login), `login refused: ${refused}`)
+  // Not waited for: how long it takes would tell whether there is such a user.
+  if (refused === 'wrong e-mail or password') void record(login, { email, status: 403, code: 'FORBIDDEN' })
+  return showLogin(login, { email, message })
 }
 
 type Outcome = { status: number; code: FaultCode | null } & ({ user_id: number } | { email: string })
@@ -149,8 +139,6 @@ async function record(login: Login, outcome: Outcome): Promise<void> {
 
 /** Without the typed text: people type passwords into the wrong field. */
 const factsOf = ({ request }: Login) => ({ request_id: request.id, address: addressOf(request) })
-
-export const wrong_login = 'The e-mail or the password is wrong.'
 
 async function askConsent(login: Login): Promise<FastifyReply> {
   const { parts, provider, interaction, request, reply } = login

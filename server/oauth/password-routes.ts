@@ -4,9 +4,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Fault } from '#contract/fault.ts'
 import { addressOf } from '../http/admission.ts'
 import { random_text_form } from '../random-text.ts'
-import { changePassword, findAccount, findLinkUser, set_password_path, setPasswordByLink } from './accounts.ts'
+import { changePassword, findLinkUser, set_password_path, setPasswordByLink } from './accounts.ts'
+import { attemptPassword, emailIn } from './attempt.ts'
 import { csrfFor, formOf } from './form.ts'
-import { wrong_login } from './login.ts'
 import type { OauthParts } from './oauth-parts.ts'
 import { changePasswordPage, passwordDonePage, setPasswordPage } from './pages.ts'
 import { passwordProblem } from './password.ts'
@@ -26,22 +26,13 @@ export function servePasswords(scope: FastifyInstance, parts: OauthParts): void 
 
 async function change(parts: OauthParts, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const form = formOf(request, change_path)
-  const email = (form.get('email') ?? '').slice(0, 254)
+  const email = emailIn(form)
   const new_password = form.get('new_password') ?? ''
   const problem = passwordProblem(new_password, email)
   if (problem !== undefined) return showChange(parts, request, reply.code(400), { email, message: problem })
-  const address = addressOf(request)
-  const wait_seconds = await parts.throttle.take(email, address)
-  if (wait_seconds > 0) {
-    reply.code(429).header('retry-after', String(wait_seconds))
-    const message = `Too many attempts. Try again in ${wait_seconds} seconds.`
-    return showChange(parts, request, reply, { email, message })
-  }
-  const password = form.get('password') ?? ''
-  const user_id = await findAccount(parts.db, parts.passwords, { email, password })
-  if (user_id === undefined) return showChange(parts, request, reply.code(403), { email, message: wrong_login })
-  await changePassword(parts.db, user_id, await parts.passwords.newVerifier(new_password))
-  await parts.throttle.forgive(email, address)
+  const tried = await attemptPassword(parts, reply, form, addressOf(request))
+  if ('refused' in tried) return showChange(parts, request, reply, { email, message: tried.message })
+  await changePassword(parts.db, tried.user_id, await parts.passwords.newVerifier(new_password))
   parts.forget()
   return sendPage(reply, passwordDonePage())
 }
