@@ -21,3 +21,13 @@ export function requireRestorable(window: { from: Date; until: Date } | undefine
   const reach = `${from.toISOString()} to ${until.toISOString()}`
   throw aboutTarget(`is outside the moments that can be restored, ${reach}`)
 }
+
+/** How far ahead the end of something can be set. */
+export const days_ahead_max = 3650
+
+/** Why nothing can be set to end at this moment; undefined when it can. */
+export function endProblem(end: Date, now: Date): string | undefined {
+  const left_days = (end.getTime() - now.getTime()) / 86_400_000
+  if (left_days > 0 && left_days <= days_ahead_max) return undefined
+  return `must be a moment in the future, at most ${days_ahead_max} days from now`
+}

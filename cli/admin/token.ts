@@ -3,6 +3,7 @@
 import { roles } from '#contract/endpoint.ts'
 import { listTokens } from '#server/identity/store.ts'
 import { createToken, revokeToken } from '#server/identity/token.ts'
+import { days_ahead_max } from '#server/moment.ts'
 import type { Sql } from '#server/store/db.ts'
 import { listMembers } from '#server/member/store.ts'
 import { CommandError, json_option, required, UsageError } from '../command.ts'
@@ -11,7 +12,6 @@ import { parseName, projectOf } from './name.ts'
 import { withStore } from '../store.ts'
 import { printRows } from '../table.ts'
 
-const days_max = 3650
 const day_ms = 86_400_000
 
 export const tokenCreate: OperatorCommand = {
@@ -21,7 +21,7 @@ export const tokenCreate: OperatorCommand = {
     name: { value: 'text', required: true, description: 'What the token is for.' },
     project: { value: 'id', description: 'The project; may be left out where there is only one.' },
     user: { value: 'email', description: 'For whom it acts; left out: the project’s first owner.' },
-    'expires-days': { value: 'days', description: `Days until it expires, 1 to ${days_max}; left out: never.` },
+    'expires-days': { value: 'days', description: `Days until it expires, 1 to ${days_ahead_max}; left out: never.` },
   },
   run: async ({ config, need, text }) => {
     const name = parseName(need('name'))
@@ -78,7 +78,8 @@ export const tokenRevoke: OperatorCommand = {
 function parseExpiry(days: string | undefined): Date | undefined {
   if (days === undefined) return undefined
   const number = /^\d{1,4}$/.test(days) ? Number(days) : 0
-  if (number < 1 || number > days_max) throw new UsageError(`--expires-days: a whole number from 1 to ${days_max}`)
+  if (number < 1 || number > days_ahead_max)
+    throw new UsageError(`--expires-days: a whole number from 1 to ${days_ahead_max}`)
   return new Date(Date.now() + number * day_ms)
 }
 

@@ -4,10 +4,9 @@ import { Fault } from '#contract/fault.ts'
 import { invalidRequest, type Problem } from '#contract/problem.ts'
 import type { Token } from '#contract/token.ts'
 import type { Caller } from '../http/handler.ts'
+import { endProblem } from '../moment.ts'
 
 export const tokens_per_project_max = 1000
-const days_max = 3650
-const day_ms = 86_400_000
 
 /** The role that a new token gets for itself; null: always its issuer's. own: the caller's role. */
 export function newTokenRole(requested: Role | undefined, own: Role, caller: Caller): Role | null {
@@ -26,10 +25,8 @@ export function newTokenExpiry(requested: string | undefined, caller: Caller, no
 export function expiryProblems(requested: string | undefined, caller: Caller, now: Date): Problem[] {
   if (requested === undefined) return []
   const expires_at = new Date(requested)
-  const left_ms = expires_at.getTime() - now.getTime()
-  if (!(left_ms > 0 && left_ms <= days_max * day_ms)) {
-    return [{ path: '/expires_at', message: `must be a moment in the future, at most ${days_max} days from now` }]
-  }
+  const problem = endProblem(expires_at, now)
+  if (problem !== undefined) return [{ path: '/expires_at', message: problem }]
   const latest = latestOf(caller)
   if (latest === null || expires_at <= latest) return []
   const message = `must not be later than the calling token’s own end, ${latest.toISOString()}`

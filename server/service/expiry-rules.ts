@@ -1,10 +1,8 @@
 // When a service ends by itself, pure: which moments are taken, and what is due at a moment.
 import type { Problem } from '#contract/problem.ts'
-import { parseMoment } from '../moment.ts'
+import { endProblem, parseMoment } from '../moment.ts'
 import type { ServiceRow } from './store.ts'
 
-const days_max = 3650
-const day_ms = 86_400_000
 /** How long before the end its owners are warned. */
 const warnings_ms = [3_600_000, 600_000]
 
@@ -24,9 +22,8 @@ export function parseExpiry(
     problems.push({ path: '/expires_at', message })
   }
   const expires_at = new Date(parseMoment(requested) ?? Number.NaN)
-  const left_ms = expires_at.getTime() - now.getTime()
-  if (left_ms > 0 && left_ms <= days_max * day_ms) return expires_at
-  const message = `must be a moment in the future, at most ${days_max} days from now`
+  const message = endProblem(expires_at, now)
+  if (message === undefined) return expires_at
   problems.push({ path: '/expires_at', message })
   return null
 }
