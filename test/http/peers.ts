@@ -1,4 +1,5 @@
 // Two sides of a peering for tests: VPCs in projects of their own, each with its administrator.
+import { expect } from 'vitest'
 import type { FaultBody } from '#contract/fault.ts'
 import type { Peering } from '#contract/peering.ts'
 import type { Vpc } from '#contract/vpc.ts'
@@ -52,3 +53,18 @@ export const untilActive = (side: Side, id: string) =>
     },
     { what: 'the peering is active' },
   )
+
+/** Both ask at the same moment; then both withdraw, while the other side asks once more. Returns when no VPC has anything left to do. */
+export async function withdrawWhileAnswered({ db }: Callers, one: Side, other: Side): Promise<void> {
+  const [answered] = (await Promise.all([peer(other, one), peer(one, other)])).map(({ body }) => body)
+  const [mine] = await list(one)
+  await untilActive(one, mine?.id ?? '')
+  const answers = await Promise.all([
+    other.call('DELETE', `${other.peerings}/${answered?.id}`),
+    one.call('DELETE', `${one.peerings}/${mine?.id}`),
+    peer(other, one),
+  ])
+  expect(answers.map(({ status }) => status)).toEqual([204, 204, expect.toSatisfy((code) => [201, 409].includes(code))])
+  const busy = `select from work where kind = 'vpc' and key = any ($1) and (lease_token is not null or due_at <= now())`
+  await until(async () => (await db.query(busy, [[one.vpc.id, other.vpc.id]])).length === 0)
+}

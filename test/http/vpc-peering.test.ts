@@ -4,9 +4,8 @@ import { unknown_peering, unknown_vpc } from '#contract/fault.ts'
 import { peerings_per_vpc_max } from '#server/peering/rules.ts'
 import type { TestInstallation } from '../installation.ts'
 import { needs } from '../offered.ts'
-import { until } from '../until.ts'
 import { type Callers, openCallers, userCredential, userVerifier } from './callers.ts'
-import { get, inputFor, list, newSides, peer, untilActive } from './peers.ts'
+import { get, inputFor, list, newSides, peer, untilActive, withdrawWhileAnswered } from './peers.ts'
 import { startInRegion } from './region.ts'
 
 let installation: TestInstallation
@@ -65,21 +64,7 @@ describe('consent', () => {
 
   test('one side that withdraws while the other answers leaves no link', async () => {
     const [one, other] = [await newSide(), await newSide()]
-    const [answered] = (await Promise.all([peer(other, one), peer(one, other)])).map(({ body }) => body)
-    const [mine] = await list(one)
-    await untilActive(one, mine?.id ?? '')
-    const answers = await Promise.all([
-      other.call('DELETE', `${other.peerings}/${answered?.id}`),
-      one.call('DELETE', `${one.peerings}/${mine?.id}`),
-      peer(other, one),
-    ])
-    expect(answers.map(({ status }) => status)).toEqual([
-      204,
-      204,
-      expect.toSatisfy((code) => [201, 409].includes(code)),
-    ])
-    const busy = `select from work where kind = 'vpc' and key = any ($1) and (lease_token is not null or due_at <= now())`
-    await until(async () => (await callers.db.query(busy, [[one.vpc.id, other.vpc.id]])).length === 0)
+    await withdrawWhileAnswered(callers, one, other)
     expect(await list(one)).toEqual([])
   })
 

@@ -4,10 +4,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { namespaceOf } from '#providers/local/network/name.ts'
 import { openInstallation } from '#server/installation.ts'
 import { type Callers, openCallers } from '#test/http/callers.ts'
-import { list, newSides, peer, type Side, untilActive } from '#test/http/peers.ts'
+import { list, newSides, peer, type Side, untilActive, withdrawWhileAnswered } from '#test/http/peers.ts'
 import { startInstallation, type TestInstallation } from '#test/installation.ts'
 import { why_no_networks as why } from '#test/network/vpc-fixture.ts'
-import { until } from '#test/until.ts'
 
 let installation: TestInstallation
 let callers: Callers
@@ -47,17 +46,7 @@ test.skipIf(why)(`two networks are linked while both sides consent, and cut when
 
 test.skipIf(why)(`one side that withdraws while the other answers leaves no link${why}`, async () => {
   const [one, other] = [await newSide(), await newSide()]
-  const [answered] = (await Promise.all([peer(other, one), peer(one, other)])).map(({ body }) => body)
-  const [mine] = await list(one)
-  await untilActive(one, mine?.id ?? '')
-  const answers = await Promise.all([
-    other.call('DELETE', `${other.peerings}/${answered?.id}`),
-    one.call('DELETE', `${one.peerings}/${mine?.id}`),
-    peer(other, one),
-  ])
-  expect(answers.map(({ status }) => status)).toEqual([204, 204, expect.toSatisfy((code) => [201, 409].includes(code))])
-  const busy = `select from work where kind = 'vpc' and key = any ($1) and (lease_token is not null or due_at <= now())`
-  await until(async () => (await callers.db.query(busy, [[one.vpc.id, other.vpc.id]])).length === 0)
+  await withdrawWhileAnswered(callers, one, other)
   expect(await list(one)).toEqual([])
   expect(await linksOfBoth(one, other)).toEqual([[], []])
 })
