@@ -26,19 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => installation.stop())
 
-async function onSuperuser(service: ReadyService, sql: string): Promise<string> {
-  const host = join(installation.config.data_dir, 'local', 'run', service.service_id)
-  const client = new pg.Client({ host, port: service.endpoint.port, user: 'postgres', database: 'postgres' })
-  await client.connect()
-  try {
-    const { rows } = await client.query<string[]>({ text: sql, rowMode: 'array' })
-    return String(rows[0]?.[0])
-  } finally {
-    await client.end()
-  }
-}
-
-const switchWal = (service: ReadyService) => onSuperuser(service, 'select pg_walfile_name(pg_switch_wal())')
+const switchWal = (service: ReadyService) => family.asSuperuser(service, 'select pg_walfile_name(pg_switch_wal())')
 
 test('every service archives from its first second, each into its own folder', async () => {
   for (const service of [one, other]) {
@@ -59,7 +47,7 @@ test('a stalled archive makes the service UNSTABLE with a clear event, and it he
   await family.rows(service, 'insert into t values (1)')
   await switchWal(service)
   const status = join(family.home(service), 'data', 'pg_wal', 'archive_status')
-  await until(async () => (await onSuperuser(service, 'select failed_count from pg_stat_archiver')) !== '0')
+  await until(async () => (await family.asSuperuser(service, 'select failed_count from pg_stat_archiver')) !== '0')
   const [waiting = ''] = readdirSync(status).filter((name) => /^\w{24}\.ready$/.test(name))
   // As if it had been waiting for a minute already.
   const minute_ago = new Date(Date.now() - 60_000)
@@ -73,7 +61,9 @@ test('a stalled archive makes the service UNSTABLE with a clear event, and it he
   await installation.untilStatus(service.service_id, 'READY')
   const caught_up = 'select last_archived_time > last_failed_time from pg_stat_archiver'
   // The archiver takes a file off its list before it tells its statistics.
-  await until(async () => (await onSuperuser(service, caught_up)) === 'true', { what: 'the archiver has caught up' })
+  await until(async () => (await family.asSuperuser(service, caught_up)) === 'true', {
+    what: 'the archiver has caught up',
+  })
   expect(readdirSync(status)).not.toContain(waiting)
   expect(await family.events(service)).toContain('recovered: the service answers again')
 })

@@ -3,7 +3,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { rm, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
-import pg from 'pg'
+import type pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { wal_segment_mb } from '#providers/local/postgres/template.ts'
 import { drill } from '#test/backup/drilling.ts'
@@ -154,17 +154,7 @@ describe.skipIf(why)(`a full disk${why}`, () => {
   })
 })
 
-async function asSuperuser(sql: string): Promise<string> {
-  const host = join(disk, 'run', parent.service_id)
-  const client = new pg.Client({ host, port: parent.endpoint.port, user: 'postgres', database: 'tsdb' })
-  await client.connect()
-  try {
-    const { rows } = await client.query<string[]>({ text: sql, rowMode: 'array' })
-    return String(rows[0]?.[0])
-  } finally {
-    await client.end()
-  }
-}
+const asSuperuser = (sql: string) => family.asSuperuser(parent, sql)
 
 async function switchWal(): Promise<void> {
   await asSuperuser(`select pg_logical_emit_message(true, 'test', '')`)

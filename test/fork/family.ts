@@ -1,7 +1,7 @@
 // What the fork tests share: forking by the API, asking databases as their customers do, and the way from a service to
 // its folders.
 import { join } from 'node:path'
-import type pg from 'pg'
+import pg from 'pg'
 import type { Snapshot } from '#contract/snapshot.ts'
 import type { Static } from 'typebox'
 import { loginTo } from '#test/database.ts'
@@ -39,6 +39,18 @@ export function familyOf(installation: TestInstallation) {
       try {
         const { rows } = await client.query<unknown[]>({ text: sql, rowMode: 'array' })
         return rows.map((row) => String(row[0]))
+      } finally {
+        await client.end()
+      }
+    },
+    /** The first value of one statement, by PostgreSQL's superuser. */
+    asSuperuser: async (service: ReadyService, sql: string): Promise<string> => {
+      const host = join(installation.config.data_dir, 'local', 'run', service.service_id)
+      const client = new pg.Client({ host, port: service.endpoint.port, user: 'postgres', database: 'postgres' })
+      await client.connect()
+      try {
+        const { rows } = await client.query<string[]>({ text: sql, rowMode: 'array' })
+        return String(rows[0]?.[0])
       } finally {
         await client.end()
       }
