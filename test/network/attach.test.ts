@@ -18,13 +18,10 @@ import {
   inVpc,
 } from './vpc-fixture.ts'
 
-const { newWorld } = useWorlds()
+const { newService, newWorld } = useWorlds()
 
 test.skipIf(why)(`attach moves a service into its VPC, detach brings it back, with its data${why}`, async () => {
-  const world = await newWorld()
-  const provider = await world.open()
-  const home = await newWanted(provider, { size: 'shared' })
-  await settle(provider, home)
+  const { world, provider, wanted: home } = await newService({ size: 'shared' })
   await ask(provider, home, 'create table kept as select 7 as n')
   const vpc = newVpc('1000', '10.77.0.0/24')
   await settleVpc(provider, vpc)

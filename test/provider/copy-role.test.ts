@@ -4,9 +4,9 @@ import { expect, test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
 import type { WantedService } from '#providers/provider.ts'
 import { until } from '#test/until.ts'
-import { ask, loginTo, newWanted, settle, useWorlds, verifierOf } from './service-fixture.ts'
+import { ask, loginTo, settle, useWorlds, verifierOf } from './service-fixture.ts'
 
-const { newWorld } = useWorlds()
+const { newService } = useWorlds()
 const copy = { copy_id: 'fork000000', password_verifier: verifierOf('of the copy') }
 const role = { user: 'howdah_copy_fork000000', password: 'of the copy' }
 
@@ -21,10 +21,7 @@ async function replicate(provider: LocalProvider, { reach }: WantedService, logi
 }
 
 test('a copy is let in to replicate and to nothing else, and is shut out when it is made', async () => {
-  const world = await newWorld()
-  const provider = await world.open()
-  const wanted = await newWanted(provider, { size: 'shared' })
-  await settle(provider, wanted)
+  const { provider, wanted } = await newService({ size: 'shared' })
   const owner = await loginTo(provider, wanted)
   // A role of such a name that a tenant made is not touched, and is good for nothing.
   await owner.query(`create role howdah_copy_mine login password 'mine'`)

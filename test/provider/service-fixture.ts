@@ -29,15 +29,22 @@ export type World = {
 export const as_root = process.getuid?.() === 0
 
 /** Fresh worlds for the tests of one file. Building PostgreSQL's template is a second's work: they get a copy. */
-export function useWorlds(): { newWorld: (below?: string) => Promise<World> } {
-  return {
-    newWorld: async (below) => {
-      const world = await emptyWorld(below)
-      onTestFinished(() => removeWorld(world))
-      await seedProvider(world.directory)
-      return world
-    },
+export function useWorlds() {
+  const newWorld = async (below?: string): Promise<World> => {
+    const world = await emptyWorld(below)
+    onTestFinished(() => removeWorld(world))
+    await seedProvider(world.directory)
+    return world
   }
+  /** A service that holds, in a world of its own. */
+  const newService = async (parts: Partial<WantedService> = {}) => {
+    const world = await newWorld()
+    const provider = await world.open()
+    const wanted = await newWanted(provider, parts)
+    await settle(provider, wanted)
+    return { world, provider, wanted }
+  }
+  return { newWorld, newService }
 }
 
 /** As the first provider of this process has found them: whether PostgreSQL's programs run here is the same for all of them. */

@@ -7,13 +7,10 @@ import { expect, test } from 'vitest'
 import { identifierOf } from '#providers/local/postgres/system-identifier.ts'
 import { as_root, ask, loginTo, newWanted, useWorlds, postmasterPid, settle, verifierOf } from './service-fixture.ts'
 
-const { newWorld } = useWorlds()
+const { newService, newWorld } = useWorlds()
 
 test('the master role administers its database and is no superuser', async () => {
-  const world = await newWorld()
-  const provider = await world.open()
-  const wanted = await newWanted(provider, { size: 'shared' })
-  await settle(provider, wanted)
+  const { provider, wanted } = await newService({ size: 'shared' })
   expect(await ask(provider, wanted, 'select rolsuper from pg_roles where rolname = current_user')).toBe('false')
   expect(await ask(provider, wanted, `select pg_get_userbyid(datdba) from pg_database where datname = 'tsdb'`)).toBe(
     'tsdbadmin',
@@ -39,10 +36,7 @@ test('the master role administers its database and is no superuser', async () =>
 })
 
 test('a login without TLS, without a password, or as the superuser is refused', async () => {
-  const world = await newWorld()
-  const provider = await world.open()
-  const wanted = await newWanted(provider, { size: 'shared' })
-  await settle(provider, wanted)
+  const { provider, wanted } = await newService({ size: 'shared' })
   await expect(loginTo(provider, wanted, { tls: false })).rejects.toThrow(/no encryption|no pg_hba.conf entry/)
   await expect(loginTo(provider, wanted, { password: 'wrong' })).rejects.toThrow(/password authentication failed/)
   await expect(loginTo(provider, wanted, { user: 'postgres', database: 'postgres' })).rejects.toThrow(/rejects/)
@@ -81,10 +75,7 @@ test('two services have identities of their own, and neither can read the other'
 })
 
 test('no verifier is in the log or on a command line of a service', async () => {
-  const world = await newWorld()
-  const provider = await world.open()
-  const wanted = await newWanted(provider, { size: 'shared' })
-  await settle(provider, wanted)
+  const { world, wanted } = await newService({ size: 'shared' })
   const secret = wanted.password_verifier.split('$')[2] ?? ''
   const log = join(world.directory, 'services', wanted.service_id, 'log')
   for (const name of await readdir(log)) expect(await readFile(join(log, name), 'utf8')).not.toContain(secret)

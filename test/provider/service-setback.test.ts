@@ -20,7 +20,7 @@ import {
 } from './service-fixture.ts'
 import { dataOf, withReplicas } from './standby-fixture.ts'
 
-const { newWorld } = useWorlds()
+const { newService, newWorld } = useWorlds()
 
 test('a postmaster that is killed is noticed and started again, and committed rows are there', async () => {
   const world = await newWorld()
@@ -68,10 +68,7 @@ test('a server that another program told to stop does not wait for its clients: 
 })
 
 test('a server that stands still (SIGSTOP) stops with its service', async () => {
-  const world = await newWorld()
-  const provider = await world.open()
-  const wanted = await newWanted(provider, { size: 'shared' })
-  await settle(provider, wanted)
+  const { world, provider, wanted } = await newService({ size: 'shared' })
   const pid = await postmasterPid(world, wanted)
   process.kill(pid, 'SIGSTOP')
   await until(() => isStopped(pid))
@@ -79,10 +76,7 @@ test('a server that stands still (SIGSTOP) stops with its service', async () => 
 })
 
 test('a delete right after a crash leaves no process, file or shared memory', async () => {
-  const world = await newWorld()
-  const provider = await world.open()
-  const wanted = await newWanted(provider, { size: 'shared' })
-  await settle(provider, wanted)
+  const { world, provider, wanted } = await newService({ size: 'shared' })
   const client = await loginTo(provider, wanted)
   process.kill(await postmasterPid(world, wanted), 'SIGKILL')
   expect((await settle(provider, { ...wanted, deleted: true })).state).toBe('absent')
@@ -99,10 +93,7 @@ test('a delete right after a crash leaves no process, file or shared memory', as
 })
 
 test('a pid file that names another process, or none, does not keep a service from starting', async () => {
-  const world = await newWorld()
-  const provider = await world.open()
-  const wanted = await newWanted(provider, { size: 'shared' })
-  await settle(provider, wanted)
+  const { world, provider, wanted } = await newService({ size: 'shared' })
   const pid_file = join(world.directory, 'services', wanted.service_id, 'data', 'postmaster.pid')
   for (const content of [`${process.pid}\n`, '']) {
     await settle(provider, { ...wanted, power: 'off' })
@@ -131,10 +122,7 @@ test('a lock of its socket that names another process, or none, does not keep a 
 })
 
 test('a server that is killed before it is ready is started again soon', async () => {
-  const world = await newWorld()
-  const provider = await world.open()
-  const wanted = await newWanted(provider, { size: 'shared' })
-  await settle(provider, wanted)
+  const { world, provider, wanted } = await newService({ size: 'shared' })
   await settle(provider, { ...wanted, power: 'off' })
   const data = join(world.directory, 'services', wanted.service_id, 'data')
   // A pipe without a writer: a server that reads its settings from it waits for ever.
@@ -161,10 +149,7 @@ async function findByWord(word: string): Promise<number | undefined> {
 }
 
 test('a data directory that is gone is neither made nor copied anew, and the service goes on when it is put back', async () => {
-  const world = await newWorld()
-  const provider = await world.open()
-  const parent = await newWanted(provider, { size: 'shared' })
-  await settle(provider, parent)
+  const { world, provider, wanted: parent } = await newService({ size: 'shared' })
   await ask(provider, parent, 'create table t as select 7 as n')
   const source = { service_id: parent.service_id, moment: 'now' } as const
   const fork = await newWanted(provider, { size: 'shared', source })
@@ -190,10 +175,7 @@ test('a data directory that is gone is neither made nor copied anew, and the ser
 })
 
 test('a damaged certificate and changed settings are made good', async () => {
-  const world = await newWorld()
-  const provider = await world.open()
-  const wanted = await newWanted(provider, { size: 'shared' })
-  await settle(provider, wanted)
+  const { world, provider, wanted } = await newService({ size: 'shared' })
   const home = join(world.directory, 'services', wanted.service_id)
   await writeFile(join(home, 'server.pem'), 'damaged')
   await writeFile(join(home, 'howdah.conf'), `shared_buffers = '1MB'`)
@@ -217,10 +199,7 @@ test('a port in use is named, and the service starts when it is free', async () 
 })
 
 test('a start that fails is told in the words of PostgreSQL', async () => {
-  const world = await newWorld()
-  const provider = await world.open()
-  const wanted = await newWanted(provider, { size: 'shared' })
-  await settle(provider, wanted)
+  const { world, provider, wanted } = await newService({ size: 'shared' })
   await settle(provider, { ...wanted, power: 'off' })
   const data = join(world.directory, 'services', wanted.service_id, 'data')
   await rm(join(data, 'pg_wal'), { recursive: true })
@@ -262,10 +241,7 @@ test('stopping everything stops every database cleanly, and they start again as 
 })
 
 test('a data directory that lost its version of PostgreSQL says which one it needs', async () => {
-  const world = await newWorld()
-  const provider = await world.open()
-  const wanted = await newWanted(provider, { size: 'shared' })
-  await settle(provider, wanted)
+  const { world, provider, wanted } = await newService({ size: 'shared' })
   await writeFile(join(world.directory, 'services', wanted.service_id, 'data', 'PG_VERSION'), '9\n')
   const observed = await provider.service.apply(wanted)
   expect(observed.settled).toBe(false)

@@ -14,7 +14,7 @@ import {
 } from './service-fixture.ts'
 import { until } from '#test/until.ts'
 
-const { newWorld } = useWorlds()
+const { newService, newWorld } = useWorlds()
 
 test('a service is created, resized, stopped, started, gets another password and is deleted without a trace', async () => {
   const world = await newWorld()
@@ -65,10 +65,7 @@ test('a service is created, resized, stopped, started, gets another password and
 })
 
 test('a delete ends a service whose customers are still connected', async () => {
-  const world = await newWorld()
-  const provider = await world.open()
-  const wanted = await newWanted(provider)
-  await settle(provider, wanted)
+  const { world, provider, wanted } = await newService()
   const client = await loginTo(provider, wanted)
   const ended = new Promise((resolve) => client.once('end', resolve))
   expect((await settle(provider, { ...wanted, deleted: true })).state).toBe('absent')
@@ -118,10 +115,7 @@ test('another server finds the running database again and leaves it as it is', a
 })
 
 test('extensions that are wanted exist in the database', async () => {
-  const world = await newWorld()
-  const provider = await world.open()
-  const wanted = await newWanted(provider, { extensions: ['pg_trgm'] })
-  await settle(provider, wanted)
+  const { provider, wanted } = await newService({ extensions: ['pg_trgm'] })
   expect(await ask(provider, wanted, `select similarity('word', 'word')`)).toBe('1')
   const more = { ...wanted, generation: 2, extensions: ['pg_trgm', 'hstore'] }
   await settle(provider, more)
@@ -138,10 +132,7 @@ test('an extension that cannot be made is told in the words of PostgreSQL, and t
 })
 
 test('a password that the tenant changed in SQL is set back to the wanted one', async () => {
-  const world = await newWorld()
-  const provider = await world.open()
-  const wanted = await newWanted(provider)
-  await settle(provider, wanted)
+  const { provider, wanted } = await newService()
   await ask(provider, wanted, `alter role tsdbadmin password 'my own'`)
   expect((await settle(provider, wanted)).state).toBe('serving')
   expect(await ask(provider, wanted, 'select 1')).toBe('1')
@@ -227,10 +218,7 @@ test('opening the provider removes unused templates, and unfinished ones of dead
 })
 
 test('a new service has its whole first WAL file before it, so that its start makes no other', async () => {
-  const world = await newWorld()
-  const provider = await world.open()
-  const wanted = await newWanted(provider)
-  await settle(provider, wanted)
+  const { world, wanted } = await newService()
   const files = await readdir(join(world.directory, 'services', wanted.service_id, 'data', 'pg_wal'))
   expect(files.filter((name) => /^[0-9A-F]{24}$/.test(name))).toHaveLength(1)
 })

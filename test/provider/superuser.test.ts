@@ -9,16 +9,13 @@ import { findPosition } from '#providers/local/ha/position.ts'
 import { nodeOf } from '#providers/local/host/layout.ts'
 import { StandsStill } from '#providers/local/postgres/standstill.ts'
 import { withSuperuser } from '#providers/local/postgres/superuser.ts'
-import { as_root, newWanted, settle, useWorlds } from './service-fixture.ts'
+import { as_root, settle, useWorlds } from './service-fixture.ts'
 
-const { newWorld } = useWorlds()
+const { newService } = useWorlds()
 
 /** A service that serves. */
 async function newServing() {
-  const world = await newWorld()
-  const provider = await world.open()
-  const wanted = await newWanted(provider, { size: 'shared' })
-  await settle(provider, wanted)
+  const { world, provider, wanted } = await newService({ size: 'shared' })
   return { provider, wanted, node: nodeOf(world.directory, wanted.service_id, wanted.home.port, as_root) }
 }
 

@@ -9,7 +9,7 @@ import { ask, newWanted, settle, useWorlds } from '#test/provider/service-fixtur
 import { momentNow, until } from '#test/until.ts'
 import { rewindTo, rewound, takenAt } from './rewinding.ts'
 
-const { newWorld } = useWorlds()
+const { newService, newWorld } = useWorlds()
 
 test('every moment of a service that was rewound, undone and rewound again can be restored as it was', async () => {
   const world = await newWorld()
@@ -75,10 +75,7 @@ test('every moment of a service that was rewound, undone and rewound again can b
 })
 
 test('a moment whose WAL is missing is refused, and the service stays as it is', async () => {
-  const world = await newWorld()
-  const provider = await world.open()
-  const wanted = await newWanted(provider, { size: 'shared' })
-  await settle(provider, wanted)
+  const { provider, wanted } = await newService({ size: 'shared' })
   await ask(provider, wanted, 'create table t as select 1 as n')
   const exchange = {
     exchange_id: 'x1',

@@ -8,20 +8,17 @@ import { test } from 'vitest'
 import { newServicePorts } from '#test/ports.ts'
 import { startInstallation } from '#test/installation.ts'
 import { newVpc, settleVpc } from '#test/network/vpc-fixture.ts'
-import { as_root, newWanted, postmasterPid, settle, useWorlds } from '#test/provider/service-fixture.ts'
+import { as_root, postmasterPid, useWorlds } from '#test/provider/service-fixture.ts'
 import { newSeededDataDir } from '#test/seed.ts'
 import { startServerProcess } from '#test/server-process.ts'
 
-const { newWorld } = useWorlds()
+const { newService } = useWorlds()
 
 test('hangs', async () => {
   const howdah = await startInstallation()
   await howdah.createService({ cpu_millis: 'shared' })
   await startServerProcess({ data_dir: await newSeededDataDir(), service_ports: newServicePorts() })
-  const world = await newWorld()
-  const provider = await world.open()
-  const service = await newWanted(provider, { size: 'shared' })
-  await settle(provider, service)
+  const { world, provider, wanted: service } = await newService({ size: 'shared' })
   await provider.close()
   if (as_root) {
     await settleVpc(provider, newVpc('1000', '10.77.0.0/24'))

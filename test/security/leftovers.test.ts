@@ -5,7 +5,6 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { listHostProcesses } from '#providers/host/process.ts'
-import type { LocalProvider } from '#providers/local/local.ts'
 import { killAllOf } from '#providers/local/host/leftovers.ts'
 import { openLimits } from '#providers/local/host/limits.ts'
 import type { WantedService } from '#providers/provider.ts'
@@ -24,18 +23,12 @@ import { newInstallationId } from '#test/run/traces.ts'
 import { until } from '#test/until.ts'
 import { breakOut, breakOutBeside, lives } from './broken-out.ts'
 
-const { newWorld } = useWorlds()
+const { newService, newWorld } = useWorlds()
 const limits = await openLimits(newInstallationId())
 /** What cannot be hidden from: without both, only where it works and who started it tells whose a process is. */
 const is_known = as_root || limits.enforced
 const why_not_known = is_known ? '' : ' (skipped: it takes root, or limits by control groups)'
 const why = as_root ? '' : ' (skipped: only root gives each service a user of its own)'
-
-async function newService(provider: LocalProvider): Promise<WantedService> {
-  const wanted = await newWanted(provider, { size: 'shared' })
-  await settle(provider, wanted)
-  return wanted
-}
 
 /** Should the test fail before the service ends it. */
 async function breakOutOf(world: World, wanted: WantedService, how: Parameters<typeof breakOut>[2]): Promise<number> {
@@ -48,9 +41,7 @@ async function breakOutOf(world: World, wanted: WantedService, how: Parameters<t
 const listOf = async (uid: number) => (await listHostProcesses()).filter(({ uids }) => uids.includes(uid))
 
 test('a process that a tenant’s code started with setsid ends with the service, and DELETE with it', async () => {
-  const world = await newWorld()
-  const provider = await world.open()
-  const wanted = await newService(provider)
+  const { world, provider, wanted } = await newService({ size: 'shared' })
   const left = await breakOutOf(world, wanted, is_known ? 'hidden' : 'away')
   await settle(provider, { ...wanted, deleted: true })
   expect(lives(left)).toBe(false)
@@ -58,9 +49,7 @@ test('a process that a tenant’s code started with setsid ends with the service
 })
 
 test('a stop ends what a tenant’s code has started too, and the service starts again', async () => {
-  const world = await newWorld()
-  const provider = await world.open()
-  const wanted = await newService(provider)
+  const { world, provider, wanted } = await newService({ size: 'shared' })
   const left = await breakOutOf(world, wanted, is_known ? 'hidden' : 'away')
   await settle(provider, { ...wanted, power: 'off', generation: 2 })
   expect(lives(left)).toBe(false)
@@ -72,9 +61,7 @@ test('a stop ends what a tenant’s code has started too, and the service starts
 })
 
 test('a child in a session of its own, elsewhere, whose parent still works for the server, ends with the service', async () => {
-  const world = await newWorld()
-  const provider = await world.open()
-  const wanted = await newService(provider)
+  const { world, provider, wanted } = await newService({ size: 'shared' })
   const left = await breakOutBeside(world, wanted)
   onTestFinished(() => void spawnSync('kill', ['-9', String(left)]))
   await settle(provider, { ...wanted, deleted: true })
@@ -82,9 +69,7 @@ test('a child in a session of its own, elsewhere, whose parent still works for t
 })
 
 test('stop --all ends what a tenant’s code has started, and removes its control groups', async () => {
-  const world = await newWorld()
-  const provider = await world.open()
-  const wanted = await newService(provider)
+  const { world, provider, wanted } = await newService({ size: 'shared' })
   const left = await breakOutOf(world, wanted, is_known ? 'hidden' : 'away')
   await provider.stopAll()
   expect(lives(left)).toBe(false)
@@ -111,9 +96,7 @@ test.skipIf(why_not_known)(
 test.skipIf(why)(
   `a process that hops from number to number faster than it is listed ends with DELETE${why}`,
   async () => {
-    const world = await newWorld()
-    const provider = await world.open()
-    const wanted = await newService(provider)
+    const { world, provider, wanted } = await newService({ size: 'shared' })
     const uid = 70_000 + wanted.home.port
     for (let each = 0; each < 3; each++) await breakOutOf(world, wanted, 'hopping')
     expect((await listOf(uid)).length).toBeGreaterThan(0)
@@ -140,7 +123,8 @@ test.skipIf(why)(
 test.skipIf(why)(`another installation’s service under the same user lives on, its files too${why}`, async () => {
   const [world, neighbour] = [await newWorld(), await newWorld()]
   const [provider, theirs] = [await world.open(), await neighbour.open()]
-  const wanted = await newService(provider)
+  const wanted = await newWanted(provider, { size: 'shared' })
+  await settle(provider, wanted)
   await settle(provider, { ...wanted, power: 'off', generation: 2 })
   // The port is free, so the neighbour takes it, and with it the user.
   const same = await newWanted(theirs, { size: 'shared', home: wanted.home })
@@ -155,9 +139,7 @@ test.skipIf(why)(`another installation’s service under the same user lives on,
 test.skipIf(why)(
   `a replica set serves on while a process of its service is ended, and goes without the service${why}`,
   async () => {
-    const world = await newWorld()
-    const provider = await world.open()
-    const service = await newService(provider)
+    const { world, provider, wanted: service } = await newService({ size: 'shared' })
     const set = await newSet({ world, provider, service })
     await settleSet(provider, set)
     const left = await breakOutOf(world, service, 'hidden')
@@ -174,9 +156,7 @@ test.skipIf(why)(
 test.skipIf(why)(
   `what a tenant’s code leaves in shared folders and in the kernel goes with the service${why}`,
   async () => {
-    const world = await newWorld()
-    const provider = await world.open()
-    const wanted = await newService(provider)
+    const { provider, wanted } = await newService({ size: 'shared' })
     const uid = 70_000 + wanted.home.port
     const paths = ['/dev/shm', '/tmp', '/var/tmp'].map((folder) => join(folder, `howdah-left-${wanted.service_id}`))
     const asTenant = (program: string, ...args: string[]) =>

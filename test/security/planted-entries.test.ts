@@ -13,21 +13,13 @@ import { until } from '#test/until.ts'
 import { newEndpoint } from '#test/addresses.ts'
 import { asServiceUser, keepsDoing, newVictim, only_root } from './service-user.ts'
 
-const { newWorld } = useWorlds()
+const { newService, newWorld } = useWorlds()
 
 const withSwitchover = (wanted: WantedService, switchovers: number): WantedService => ({
   ...wanted,
   generation: wanted.generation + 1,
   ha: { replica_count: 1, sync_replica_count: 0, switchovers },
 })
-
-async function newService(parts: Partial<WantedService> = {}) {
-  const world = await newWorld()
-  const provider = await world.open()
-  const wanted = await newWanted(provider, { size: 'shared', ...parts })
-  await settle(provider, wanted)
-  return { world, provider, wanted }
-}
 
 async function newReplicated() {
   const world = await newWorld()
@@ -95,7 +87,7 @@ test.skipIf(only_root)(`a folder of slots that is a link empties no folder of ro
 })
 
 test('a pipe in the place of pg_control keeps no pass and no other service waiting, and can be deleted', async () => {
-  const { world, provider, wanted } = await newService()
+  const { world, provider, wanted } = await newService({ size: 'shared' })
   const others = await Promise.all([1, 2, 3].map(() => newWanted(provider, { size: 'shared' })))
   await Promise.all(others.map((other) => settle(provider, other)))
   const all = [wanted, ...others]
@@ -111,7 +103,7 @@ test('a pipe in the place of pg_control keeps no pass and no other service waiti
 test.each(['pipe', 'link', 'folder'])(
   'a %s in the place of the pid file is a setback, and can be deleted',
   async (kind) => {
-    const { world, provider, wanted } = await newService()
+    const { world, provider, wanted } = await newService({ size: 'shared' })
     const victim = newVictim()
     // The control plane does not know its server any more, and kills it.
     onTestFinished(sharedMemoryOf(listPids(world.directory)).remove)
@@ -127,7 +119,7 @@ test.each([
   ['before it is staged', true],
   ['after it was staged', false],
 ])('an archived file that grows to 8 TB %s stops the backup of its own service alone', async (_, is_new) => {
-  const { world, provider, wanted } = await newService()
+  const { world, provider, wanted } = await newService({ size: 'shared' })
   const other = await newWanted(provider, { size: 'shared' })
   await settle(provider, other)
   const staged = async () =>
@@ -147,7 +139,7 @@ test.each([
 })
 
 test('a socket that is a link leads no superuser session to another service', async () => {
-  const { world, provider, wanted } = await newService()
+  const { world, provider, wanted } = await newService({ size: 'shared' })
   const other = await newWanted(provider, { size: 'shared', password_verifier: verifierOf('other password') })
   await settle(provider, other)
   const socket = (of: WantedService) => join(world.directory, 'run', of.service_id, `.s.PGSQL.${of.home.port}`)
@@ -167,7 +159,7 @@ test.each([
   ['a WAL folder that is a link', 'mv "$1/pg_wal" "$1/was"; ln -s "$2" "$1/pg_wal"', 'folder'],
   ['a pipe among the files', 'mkfifo "$1/base/1/99999"', 'file'],
 ] as const)('a snapshot of a service with %s is refused by its name', async (_, plant, to) => {
-  const { world, provider, wanted } = await newService()
+  const { world, provider, wanted } = await newService({ size: 'shared' })
   await settle(provider, { ...wanted, power: 'off' })
   const victim = newVictim()
   const before = readdirSync(victim.folder)
@@ -186,7 +178,7 @@ test.each([
 })
 
 test.skipIf(only_root)(`a fork of a running service copies nothing of the host behind a link${only_root}`, async () => {
-  const { world, provider, wanted } = await newService()
+  const { world, provider, wanted } = await newService({ size: 'shared' })
   const victim = newVictim()
   await asServiceUser(wanted, 'ln -s "$2" "$1/base/1/99999"', dataOf(world, wanted, 0), victim.file)
   const source: ServiceSource = { service_id: wanted.service_id, moment: 'now' }
@@ -198,7 +190,10 @@ test.skipIf(only_root)(`a fork of a running service copies nothing of the host b
 })
 
 test.skipIf(only_root)(`an archived file that is a link gives a fork nothing of the host${only_root}`, async () => {
-  const { world, provider, wanted } = await newService({ snapshots: [{ snapshot_id: 'one', deleted: false }] })
+  const { world, provider, wanted } = await newService({
+    size: 'shared',
+    snapshots: [{ snapshot_id: 'one', deleted: false }],
+  })
   const victim = newVictim()
   const archive = join(homeOf(world, wanted), 'archive')
   await until(() => readdirSync(archive).some((name) => /^[0-9A-F]{24}$/.test(name)))
@@ -212,7 +207,7 @@ test.skipIf(only_root)(`an archived file that is a link gives a fork nothing of 
 test.skipIf(only_root)(
   `a tree of links, pipes and closed folders is removed, and nothing of the host with it${only_root}`,
   async () => {
-    const { world, provider, wanted } = await newService()
+    const { world, provider, wanted } = await newService({ size: 'shared' })
     const victim = newVictim()
     const data = dataOf(world, wanted, 0)
     const many = 'i=0; while [ $i -lt 200 ]; do mkdir -p "$1/many/$i/a/b"; touch "$1/many/$i/a/b/c"; i=$((i+1)); done'
@@ -228,7 +223,7 @@ test.skipIf(only_root)(
 )
 
 test('a log file that is a link to another tenant’s log shows nothing of it', async () => {
-  const { world, provider, wanted } = await newService()
+  const { world, provider, wanted } = await newService({ size: 'shared' })
   const victim = newVictim()
   const log = join(homeOf(world, wanted), 'log')
   await asServiceUser(
