@@ -6,6 +6,7 @@ import { expect, test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
 import type { RestoredService, WantedService } from '#providers/provider.ts'
 import { ask, newWanted, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
+import { homeOf } from '#test/provider/standby-fixture.ts'
 import { sampleOf } from '#test/sample.ts'
 import { until } from '#test/until.ts'
 
@@ -54,8 +55,6 @@ async function newLost(world: World): Promise<{ wanted: WantedService; kept: str
   await settle(provider, { ...wanted, deleted: true, generation: 2 })
   return { wanted, kept }
 }
-
-const homeOf = (world: World, { service_id }: WantedService) => join(world.directory, 'services', service_id)
 
 test('a restore that dies anywhere is repeated, and brings the service back', async () => {
   const world = await newWorld()

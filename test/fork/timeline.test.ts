@@ -9,6 +9,7 @@ import { copyTree } from '#providers/local/host/copy-tree.ts'
 import type { LocalProvider } from '#providers/local/local.ts'
 import type { ObservedService, WantedService } from '#providers/provider.ts'
 import { ask, newWanted, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
+import { homeOf } from '#test/provider/standby-fixture.ts'
 import { sampleOf } from '#test/sample.ts'
 import { momentNow, until } from '#test/until.ts'
 
@@ -126,8 +127,6 @@ async function untilTaken(provider: LocalProvider, wanted: WantedService, snapsh
     { what: `snapshot ${snapshot_id} is taken` },
   )
 }
-
-const homeOf = (world: World, { service_id }: WantedService) => join(world.directory, 'services', service_id)
 
 async function keepCopy(world: World, wanted: WantedService): Promise<void> {
   const home = homeOf(world, wanted)

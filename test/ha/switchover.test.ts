@@ -2,19 +2,12 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { WantedService } from '#providers/provider.ts'
 import { ask, loginTo, newWanted, settle, useWorlds } from '#test/provider/service-fixture.ts'
-import { homeOf, makeOld, nodePid, standbysOf, withReplicas } from '#test/provider/standby-fixture.ts'
+import { homeOf, makeOld, nodePid, standbysOf, withReplicas, withSwitchover } from '#test/provider/standby-fixture.ts'
 import { until } from '#test/until.ts'
 import { messagesUntilSettled } from './ha-fixture.ts'
 
 const { newWorld } = useWorlds()
-
-const withChange = (wanted: WantedService, switchovers: number): WantedService => ({
-  ...wanted,
-  generation: wanted.generation + 1,
-  ha: { replica_count: 1, sync_replica_count: 0, switchovers },
-})
 
 test('a change that is asked for is made once, with every commit, and back again', async () => {
   const world = await newWorld()
@@ -27,7 +20,7 @@ test('a change that is asked for is made once, with every commit, and back again
     [3, 2],
   ] as const) {
     await ask(provider, wanted, `insert into kept values (${switchovers})`)
-    wanted = withChange(wanted, switchovers)
+    wanted = withSwitchover(wanted, switchovers)
     const messages = await messagesUntilSettled({ provider, wanted })
     const node = switchovers % 2
     expect(messages).toContainEqual(expect.stringContaining(`node ${node} becomes the primary as asked`))
@@ -48,7 +41,7 @@ test('a primary that no replica follows stays the primary, and an event says why
   await settle(provider, wanted)
   process.kill(await nodePid(world, wanted, 1), 'SIGKILL')
   await until(async () => Object.keys(await standbysOf(provider, wanted)).length === 0)
-  const asked = withChange(wanted, 1)
+  const asked = withSwitchover(wanted, 1)
   const messages = await messagesUntilSettled({ provider, wanted: asked })
   expect(messages).toContain(
     'node 0 stays the primary, although a switchover was requested: none of its replicas follows it',
@@ -65,7 +58,7 @@ test('a primary that does not stop for a planned change is killed in the end, an
   const session = await loginTo(provider, wanted)
   const { rows } = await session.query<{ pid: number }>('select pg_backend_pid() as pid')
   process.kill(rows[0]?.pid ?? 0, 'SIGSTOP')
-  const asked = withChange(wanted, 1)
+  const asked = withSwitchover(wanted, 1)
   expect((await provider.service.apply(asked)).waiting_for).toBe('PostgreSQL is stopping')
   await makeOld(join(homeOf(world, wanted), 'stopping'))
   expect(await messagesUntilSettled({ provider, wanted: asked })).toContain(

@@ -20,6 +20,13 @@ export function withReplicas(
   return { ...wanted, generation, ha: { replica_count, sync_replica_count, switchovers: 0 } }
 }
 
+/** So many planned changes of the primary were asked for, of a service with one replica. */
+export const withSwitchover = (wanted: WantedService, switchovers: number): WantedService => ({
+  ...wanted,
+  generation: wanted.generation + 1,
+  ha: { replica_count: 1, sync_replica_count: 0, switchovers },
+})
+
 export const homeOf = (world: World, { service_id }: WantedService) => join(world.directory, 'services', service_id)
 
 export const dataOf = (world: World, wanted: WantedService, node: number) =>

@@ -7,19 +7,13 @@ import type { LocalProvider } from '#providers/local/local.ts'
 import type { ObservedService, ServiceSource, WantedService } from '#providers/provider.ts'
 import { listPids } from '#test/data-dir.ts'
 import { ask, newWanted, settle, useWorlds, verifierOf, type World } from '#test/provider/service-fixture.ts'
-import { dataOf, homeOf, nodePid, withReplicas } from '#test/provider/standby-fixture.ts'
+import { dataOf, homeOf, nodePid, withReplicas, withSwitchover } from '#test/provider/standby-fixture.ts'
 import { sharedMemoryOf } from '#test/shared-memory.ts'
 import { until } from '#test/until.ts'
 import { newEndpoint } from '#test/addresses.ts'
 import { asServiceUser, keepsDoing, newVictim, only_root } from './service-user.ts'
 
 const { newService, newWorld } = useWorlds()
-
-const withSwitchover = (wanted: WantedService, switchovers: number): WantedService => ({
-  ...wanted,
-  generation: wanted.generation + 1,
-  ha: { replica_count: 1, sync_replica_count: 0, switchovers },
-})
 
 async function newReplicated() {
   const world = await newWorld()
