@@ -2,10 +2,11 @@
 // reached, they are removed all the same and the message says what that leaves.
 import { newClient } from '#contract/client.ts'
 import type { Context } from './context.ts'
-import { chosenProfile, type Credentials, findCredentials, freshToken, saveCredentials } from './profile.ts'
+import { type Credentials, findCredentials, freshToken, saveCredentials } from './profile.ts'
+import { findFolderContext, profileHere } from './session.ts'
 
 export async function runLogout({ input, terminal }: Context): Promise<void> {
-  const profile = await chosenProfile(input.text('profile'), undefined)
+  const profile = await profileHere(input, await findFolderContext())
   const known = await findCredentials(profile)
   if (known === undefined) return terminal.print('There is no login on this machine.')
   const ended = await endLogin(profile, known)

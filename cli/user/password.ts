@@ -28,7 +28,13 @@ export async function tellPassword(
   const { terminal } = context
   const connection = connectionOf(seen ?? made)
   const { initial_password } = made
-  if (connection === undefined || initial_password === undefined || formatOf(context, session) !== 'table') return
+  if (connection === undefined || initial_password === undefined) return
+  const format = formatOf(context, session)
+  if (format !== 'table') {
+    if (!is_kept && (format === 'csv' || format === 'name'))
+      terminal.say(`The password, told this once: ${initial_password}`)
+    return
+  }
   if (!is_kept) return terminal.print(initial_password)
   terminal.print(connectionLine(connection, 'uri', { ca: await ensureCa(session) }))
   terminal.say(`The password is in ${pgpassFile()}. To connect: howdah service psql ${wordFor(made)}`)

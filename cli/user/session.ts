@@ -53,16 +53,16 @@ export async function openSession(input: Input, around: Surroundings, as: AuditC
   )
   const patient_fetch = retrying(watched_fetch, { onRetry: tellOnce(terminal) })
   const fromEnvironment = (name: PreferenceName) => process.env[`HOWDAH_${name.toUpperCase()}`] || undefined
-  const [token, server] = [tokenOfEnvironment(input), process.env['HOWDAH_SERVER']]
+  const token = tokenOfEnvironment(input)
   if (token) {
+    const server = process.env['HOWDAH_SERVER']
     if (!server) throw new UsageError('HOWDAH_TOKEN is set and HOWDAH_SERVER is not: it names the server of the token')
     const api_url = apiUrlOf(server)
     const preferred = preferring(fromEnvironment, folderFor(folder, api_url), {})
     const client = newClient({ base_url: api_url, token, headers, fetch: patient_fetch })
     return { profile: undefined, api_url, token: async () => token, client, preferred }
   }
-  const named = server ? { url: apiUrlOf(server), by: 'HOWDAH_SERVER' } : undefined
-  const profile = await chosenProfile(input.text('profile'), named ?? serverOf(folder))
+  const profile = await profileHere(input, folder)
   const credentials = await findCredentials(profile)
   if (credentials === undefined) throw await missingLogin(profile, input, around)
   const { api_url } = credentials
@@ -71,6 +71,13 @@ export async function openSession(input: Input, around: Surroundings, as: AuditC
   const own_token = () => freshToken(profile)
   const client = newClient({ base_url: api_url, token: own_token, headers, fetch: patient_fetch })
   return { profile, api_url, token: own_token, client, preferred }
+}
+
+/** The profile of a command that is called here: of the server that the environment or the folder names, or the one in use. */
+export async function profileHere(input: Input, folder: FolderContext | undefined): Promise<string> {
+  const server = process.env['HOWDAH_SERVER']
+  const named = server ? { url: apiUrlOf(server), by: 'HOWDAH_SERVER' } : serverOf(folder)
+  return await chosenProfile(input.text('profile'), named)
 }
 
 /** As a file or a vault may give it: with spaces around it, or a colon. Empty: there is none, or a profile is chosen in its place. */
@@ -101,7 +108,7 @@ const serverOf = (folder: FolderContext | undefined) =>
 type FolderContext = { [name in 'server' | 'project' | 'service']?: string }
 
 /** That of this folder or of the nearest one above. */
-async function findFolderContext(): Promise<FolderContext | undefined> {
+export async function findFolderContext(): Promise<FolderContext | undefined> {
   for (let folder = process.cwd(); ; folder = dirname(folder)) {
     const found = await findJson(join(folder, folder_file))
     if (found !== undefined) {

@@ -122,6 +122,9 @@ describe('logins', () => {
     vi.stubEnv('HOWDAH_SERVER', installation.server.url)
     expect((await howdahHere(['profile', 'use', 'local'])).code).toBe(0)
     expect((await howdahHere(['service', 'list'])).code).toBe(0)
+    expect((await howdahHere(['logout'])).code).toBe(0)
+    const left = JSON.parse((await howdahHere(['profile', 'list', '--json'])).stdout) as object
+    expect(left).toMatchObject([{ name: 'local' }])
   })
 
   test('a folder’s server gets no token of another server', async () => {

@@ -109,6 +109,9 @@ test('a wait that ends early loses no password', async () => {
   expect(kept()).toMatch(new RegExp(`^${endpoint?.host}:${endpoint?.port}:.*:tsdbadmin:[\\w-]{32}$`, 'm'))
   const printed = await howdahHere([...words, 'slow too', '--password-storage', 'none'])
   expect(printed).toMatchObject({ code: 7, stdout: expect.stringMatching(/^[\w-]{32}\n$/) })
+  const named = await howdahHere([...words, 'by name', '--password-storage', 'none', '-o', 'name'])
+  expect(named.stderr).toMatch(/^The password, told this once: [\w-]{32}$/m)
+  expect(named.stdout).toMatch(/^\w{10}\n$/)
 })
 
 test('a password that no file can keep is printed', async () => {
