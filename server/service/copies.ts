@@ -1,7 +1,6 @@
 // What is copied from one service into another, or into itself: which copies are pending, and those that can never be made.
 import type { Sql } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
-import type { ServiceRow } from './store.ts'
 
 export type ExchangeRow = {
   exchange_id: string
@@ -25,7 +24,10 @@ export async function listForksBeingMade(db: Sql, service_id: string): Promise<s
 }
 
 /** Forks of this service in other regions that have no data of their own yet. */
-export async function listForksAcross(db: Sql, { service_id, region_code }: ServiceRow): Promise<string[]> {
+export async function listForksAcross(
+  db: Sql,
+  { service_id, region_code }: { service_id: string; region_code: string },
+): Promise<string[]> {
   const rows = await db.query(
     sql<{ service_id: string }>`
       select service_id from services
