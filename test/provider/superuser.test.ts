@@ -1,14 +1,13 @@
 // The control plane's own sessions at a service end, whatever the server does meanwhile: a pass that waited for one would
 // never come to the point of replacing a primary that stands still.
-import { once } from 'node:events'
-import { chownSync, readFileSync, statSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { findPosition } from '#providers/local/ha/position.ts'
 import { nodeOf } from '#providers/local/host/layout.ts'
 import { StandsStill } from '#providers/local/postgres/standstill.ts'
 import { withSuperuser } from '#providers/local/postgres/superuser.ts'
+import { listenInPlaceOf } from './impostor.ts'
 import { as_root, settle, useWorlds } from './service-fixture.ts'
 
 const { newService } = useWorlds()
@@ -66,20 +65,13 @@ test('a program that listens in the place of a server is told no password of the
   const { provider, wanted, node } = await newServing()
   await settle(provider, { ...wanted, generation: wanted.generation + 1, power: 'off' })
   const heard: string[] = []
-  const server = createServer((socket) => {
+  await listenInPlaceOf(node, (socket) => {
     // AuthenticationCleartextPassword, whatever comes.
     socket.on(
       'data',
       (bytes) => heard.push(bytes.toString()) && socket.write(Buffer.from('R\0\0\0\x08\0\0\0\x03', 'latin1')),
     )
-    socket.on('error', () => undefined)
   })
-  const path = join(node.sockets, `.s.PGSQL.${node.port}`)
-  server.listen(path)
-  await once(server, 'listening')
-  onTestFinished(() => void server.close())
-  const { uid, gid } = statSync(node.sockets)
-  chownSync(path, uid, gid)
   setEnvironment({ PGPASSWORD: 'of the store' })
   await expect(withSuperuser(node, {}, (client) => client.query('select 1'))).rejects.toThrow('asks for a password')
   expect(await findPosition(node)).toBeUndefined()

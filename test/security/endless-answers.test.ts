@@ -1,13 +1,11 @@
 // A tenant whose program listens in the place of its server answers without end, to what it was asked and to what it was not; and one that
 // is asked by SQL alone answers as much as it can. The server stays as small, and as free, as it was.
-import { once } from 'node:events'
-import { chownSync, statSync } from 'node:fs'
-import { createServer, type Socket } from 'node:net'
-import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import type { Socket } from 'node:net'
+import { expect, test } from 'vitest'
 import { findConnection } from '#providers/local/host/liveness.ts'
 import { nodeOf, type Node } from '#providers/local/host/layout.ts'
 import { endless_answer, newSession, withSuperuser } from '#providers/local/postgres/superuser.ts'
+import { listenInPlaceOf } from '#test/provider/impostor.ts'
 import { as_root, newWanted, settle, useWorlds } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'
 
@@ -21,7 +19,6 @@ const columns = messageOf('T', 0, 0)
 /** Seven bytes each, of which the driver makes objects. */
 const rows = Buffer.concat(Array.from({ length: 10_000 }, () => messageOf('D', 0, 0)))
 
-/** A program of the service's user, at the socket of its server, which is stopped. */
 async function newImpostor(serve: (socket: Socket) => void): Promise<Node> {
   const world = await newWorld()
   const provider = await world.open()
@@ -29,13 +26,7 @@ async function newImpostor(serve: (socket: Socket) => void): Promise<Node> {
   await settle(provider, wanted)
   await settle(provider, { ...wanted, generation: 2, power: 'off' })
   const node = nodeOf(world.directory, wanted.service_id, wanted.home.port, as_root)
-  const server = createServer((socket) => serve(socket.on('error', () => undefined)))
-  const path = join(node.sockets, `.s.PGSQL.${node.port}`)
-  server.listen(path)
-  await once(server, 'listening')
-  onTestFinished(() => void server.close())
-  const { uid, gid } = statSync(node.sockets)
-  chownSync(path, uid, gid)
+  await listenInPlaceOf(node, serve)
   return node
 }
 
