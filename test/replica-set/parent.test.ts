@@ -2,8 +2,10 @@
 // for a while, and removed in the middle of being made.
 import { rm } from 'node:fs/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { ask, postmasterPid, settle, useWorlds } from '#test/provider/service-fixture.ts'
+import { as_root, ask, postmasterPid, settle, useWorlds } from '#test/provider/service-fixture.ts'
+import { listeningAt, nodeAt, nodeOf } from '#providers/local/host/layout.ts'
 import { poolerRefusal } from '#providers/local/pooler/pooler.ts'
+import { withSuperuser } from '#providers/local/postgres/superuser.ts'
 import { dataOf, nodePid as replicaPid, walReceiverOf, withReplicas } from '#test/provider/standby-fixture.ts'
 import { until } from '#test/until.ts'
 import { startReaders } from './readers.ts'
@@ -45,6 +47,25 @@ test('a set follows the new primary of its service, and its service to another s
   await ask(provider, resized, 'insert into t values (9)')
   await untilRead(provider, set, 'select sum(n) from t', '24')
   expect(await readFrom(provider, set, 'show shared_buffers')).toBe('32MB')
+})
+
+test('a node takes as many connections as its service that grew, before it has replayed that', async () => {
+  const family = await newFamily(await newWorld())
+  const { provider, world, service } = family
+  const set = await newSet(family)
+  await settleSet(provider, set)
+  const node = nodeOf(world.directory, set.replica_set_id, set.home.port, as_root)
+  const paused = listeningAt(nodeAt(node, 0, 'standby'), set.reach.port)
+  await withSuperuser(paused, {}, (client) => client.query('select pg_wal_replay_pause()'))
+  const grown = { ...service, generation: 2, size: { cpu_millis: 2000, memory_gbs: 8 } }
+  await settle(provider, grown)
+  const of_grown = { ...set, service: grown }
+  await provider.replica_set.apply(of_grown)
+  const connections = 'show max_connections'
+  expect(await readFrom(provider, set, connections)).toBe(await ask(provider, grown, connections))
+  await settleSet(provider, of_grown)
+  await ask(provider, grown, 'insert into t values (8)')
+  await untilRead(provider, set, 'select sum(n) from t', '15')
 })
 
 balancedTest(

@@ -3,7 +3,7 @@
 // 1. A standby that cannot follow (diverged, its WAL removed, damaged) is copied anew; a hanging standby is started anew.
 // 2. A standby is judged only while its primary serves: otherwise the standby may be the last copy.
 import type { Endpoint, ObservedEvent, Size } from '../../provider.ts'
-import { floorOf } from '../postgres/control-file.ts'
+import { highestFloorOf } from '../postgres/control-file.ts'
 import { ensureNodeHome } from '../postgres/data-directory.ts'
 import { ensureFile, ensureRemoved } from '../host/effect.ts'
 import { isDiskFull, readIfThere } from '../../host/read.ts'
@@ -149,8 +149,8 @@ export async function ensureStandbyRunning(
 export async function ensureStandbyFiles(host: HaHost, spec: StandbySpec): Promise<Hashes> {
   const { primary, name, slot, size, extensions, listen: endpoint, installation } = spec
   const node = listenedAt(spec)
-  // Where it cannot be read, PostgreSQL itself reports what is wrong with the data.
-  const floor = await floorOf(node.data).catch(() => undefined)
+  // Its primary may have grown since the WAL that was replayed here: replay pauses at a value that is higher than the standby's own.
+  const floor = await highestFloorOf([node.data, primary.data])
   const following = { primary, name, slot }
   return await ensureServerFiles(host, installation, { size, extensions, endpoint, node, following, floor })
 }

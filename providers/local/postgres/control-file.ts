@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { readBytes } from '../host/tenant-files.ts'
-import type { Floor } from './settings.ts'
+import { floored, type Floor } from './settings.ts'
 import { checksumOffsetOf } from './system-identifier.ts'
 
 export type ControlFile = { clean: boolean; redo: bigint; timeline: number; segment_bytes: number }
@@ -36,6 +36,16 @@ export async function floorOf(data: string): Promise<Floor> {
     max_prepared_transactions: bytes.readInt32LE(192),
     max_locks_per_transaction: bytes.readInt32LE(196),
   }
+}
+
+/** Of those that can be read: what is wrong with the data of the others, PostgreSQL itself reports. */
+export async function highestFloorOf(folders: readonly string[]): Promise<Floor> {
+  const highest: Floor = {}
+  for (const data of folders) {
+    const floor: Floor = await floorOf(data).catch(() => ({}))
+    for (const name of floored) highest[name] = Math.max(highest[name] ?? 0, floor[name] ?? 0)
+  }
+  return highest
 }
 
 /** Copies pg_control of a running server, whole, into a copy that is ours. */

@@ -37,7 +37,7 @@ export type Following = { primary: Node; name: string; slot?: string | undefined
 /** The settings that must not be lower on a standby than they were on its primary. */
 export type Floor = Partial<Record<(typeof floored)[number], number>>
 
-const floored = [
+export const floored = [
   'max_connections',
   'max_worker_processes',
   'max_wal_senders',
