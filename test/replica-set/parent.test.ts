@@ -98,6 +98,28 @@ balancedTest(
   },
 )
 
+test('a single node that knows more than the new primary is noticed without a pass', async () => {
+  const family = await newFamily(await newWorld())
+  const { provider, world } = family
+  const service = withReplicas(family.service, 2, 1, 0)
+  await settle(provider, service)
+  const set = await newSet(family)
+  await settleSet(provider, set)
+  const noticed = new Set<string>()
+  provider.watch((_, id) => void noticed.add(id))
+  const receiver = await walReceiverOf(await replicaPid(world, service, 1))
+  process.kill(receiver, 'SIGSTOP')
+  await ask(provider, service, 'insert into t values (8)')
+  await untilRead(provider, set, 'select sum(n) from t', '15')
+  process.kill(await postmasterPid(world, service), 'SIGKILL')
+  process.kill(receiver, 'SIGKILL')
+  await rm(dataOf(world, service, 0), { recursive: true })
+  await settle(provider, service)
+  await until(() => noticed.has(set.replica_set_id), { what: 'the set is noticed' })
+  await settleSet(provider, { ...set, service })
+  await untilRead(provider, set, 'select sum(n) from t', '7')
+})
+
 balancedTest('the pooler of a set leads to all of its nodes, and to the others when one is killed', async (context) => {
   const refusal = await poolerRefusal()
   if (refusal !== undefined) context.skip(refusal)

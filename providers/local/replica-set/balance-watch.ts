@@ -1,16 +1,16 @@
 // Between two passes over a replica set, drains nodes that are too far behind, and gives them new readers
-// again when they have caught up. It reads the primary and the balancer every time and keeps no state, so that
+// again when they have caught up; a single node, which has no balancer, only has to follow its primary. It reads the primary and the balancer every time and keeps no state, so that
 // several servers may do it at once; without any server everything stays as it is.
 import { ensureUses, findUses } from '../haproxy/nodes.ts'
 import type { Effect } from '../host/effect.ts'
 import { newPolling } from '../host/polling.ts'
 import type { LagReader } from '../metric/lag-reader.ts'
-import { usesByLag } from '../metric/lag.ts'
+import { type StandbyLag, usesByLag } from '../metric/lag.ts'
 import { findLeader } from '../postgres/primary.ts'
 import type { Node } from '../host/layout.ts'
 
-/** `service`: one of its nodes, from which its primary is found. */
-export type Balanced = { set: Node; service: Node }
+/** `service`: one of its nodes, from which its primary is found. `is_single`: the set has one node. */
+export type Balanced = { set: Node; service: Node; is_single: boolean }
 
 export type BalanceWatch = {
   track(balanced: Balanced): void
@@ -54,13 +54,18 @@ export function newBalanceWatch(effect: Effect, lag_reader: LagReader): BalanceW
 }
 
 /**
- * False when the primary does not know one of the nodes, or one of them or the balancer does not answer. While the primary
+ * False when one of the nodes does not follow the primary, or one of them or the balancer does not answer. While the primary
  * cannot be asked no node falls further behind: this throws.
  */
-async function ensureBalanced(effect: Effect, lag_reader: LagReader, { set, service }: Balanced): Promise<boolean> {
+async function ensureBalanced(
+  effect: Effect,
+  lag_reader: LagReader,
+  { set, service, is_single }: Balanced,
+): Promise<boolean> {
+  if (is_single) return (await followersOf(lag_reader, service)).has(nameOf(set, 0))
   const uses = await findUses(set.service_sockets)
   if (uses === undefined) return false
-  const lags = await lag_reader.read(await findLeader(service))
+  const lags = await followersOf(lag_reader, service)
   const nodes = [...uses].map(([number, observed]) => ({
     ...observed,
     node: number,
@@ -70,6 +75,12 @@ async function ensureBalanced(effect: Effect, lag_reader: LagReader, { set, serv
   const changes = [...usesByLag(nodes)].filter(([number, use]) => uses.get(number)?.use !== use)
   if (changes.length > 0) await ensureUses(effect, set.service_sockets, new Map(changes))
   return nodes.every(({ use, well, lag }) => use === 'off' || (well && lag !== undefined))
+}
+
+/** A node that knows more than its primary connects again and again, and is refused each time: it is in no other state than the first. */
+async function followersOf(lag_reader: LagReader, service: Node): Promise<ReadonlyMap<string, StandbyLag>> {
+  const lags = await lag_reader.read(await findLeader(service))
+  return new Map([...lags].filter(([, { state }]) => state !== 'startup'))
 }
 
 /** By which the primary knows a node of a replica set. */

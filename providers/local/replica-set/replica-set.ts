@@ -109,8 +109,10 @@ function everywhereSentence({ host }: Endpoint): string | undefined {
 async function ensureFront(host: ReplicaSetHost, set: ReplicaSet): Promise<ObservedBalancer> {
   const { wanted, node, listen } = set
   const { vpc_id, size } = wanted
-  if (wanted.nodes === 1) {
-    host.balance_watch.forget(node.service_id)
+  const is_single = wanted.nodes === 1
+  const balanced = { set: node, service: set.primary, is_single }
+  if (is_single) {
+    host.balance_watch.track(balanced)
     return { events: [] }
   }
   const nodes = Array.from({ length: wanted.nodes }, (_, number) => ({
@@ -120,7 +122,7 @@ async function ensureFront(host: ReplicaSetHost, set: ReplicaSet): Promise<Obser
   }))
   const connections_max = wanted.nodes * connectionsOf(size)
   const observed = await ensureBalancer(host, { node, listen, nodes, connections_max, size, vpc_id })
-  host.balance_watch.track({ set: node, service: set.primary })
+  host.balance_watch.track(balanced)
   return observed
 }
 
