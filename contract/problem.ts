@@ -55,6 +55,21 @@ export function parseName(name: string, problems: Problem[]): string {
   return name.trim()
 }
 
+/** All that a parser finds wrong. */
+export function collected(parse: (problems: Problem[]) => unknown): Problem[] {
+  const problems: Problem[] = []
+  parse(problems)
+  return problems
+}
+
+/** What a parser makes of a request, unless it finds something wrong. */
+export function checked<Result>(parse: (problems: Problem[]) => Result): Result {
+  const problems: Problem[] = []
+  const result = parse(problems)
+  if (problems.length > 0) throw invalidRequest(problems)
+  return result
+}
+
 /** One problem a member, in the order of the errors. `where` stands before each path: empty for a body. */
 export function problemsOf(errors: readonly SchemaError[], where = ''): Problem[] {
   const by_path = new Map<string, SchemaError[]>()

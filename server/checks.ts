@@ -1,6 +1,6 @@
 // The rules that a request can break beside its schemas, for one answer that tells of both. Endpoints are missing here
 // whose rules are about members that the schema has refused by then.
-import type { Problem } from '#contract/problem.ts'
+import { collected } from '#contract/problem.ts'
 import { auditProblems } from './audit/routes.ts'
 import type { Checks } from './http/handler.ts'
 import { expiryProblems } from './identity/token-rules.ts'
@@ -33,10 +33,4 @@ export function newChecks(context: ServiceContext): Checks {
     getLogHistogram: ({ query }) => collected((problems) => parseHistogramRequest(query, Date.now(), problems)),
     listAudit: ({ query }) => auditProblems(query),
   }
-}
-
-function collected(parse: (problems: Problem[]) => unknown): Problem[] {
-  const problems: Problem[] = []
-  parse(problems)
-  return problems
 }

@@ -1,6 +1,6 @@
 // The history of a service's metrics: which series there are, and one of them in buckets.
 import { type metric_endpoints, metric_names } from '#contract/metric.ts'
-import { invalidRequest, type Problem } from '#contract/problem.ts'
+import { checked } from '#contract/problem.ts'
 import type { Db } from '../store/db.ts'
 import type { Handlers } from '../http/handler.ts'
 import { getService } from '../service/change.ts'
@@ -16,9 +16,7 @@ export function metricHandlers({ db }: { db: Db }): Pick<Handlers, keyof typeof 
 
     getMetricSeries: async ({ params, body }) => {
       await getService(db, params)
-      const problems: Problem[] = []
-      const plan = parseSeriesInput(body, Date.now(), problems)
-      if (problems.length > 0) throw invalidRequest(problems)
+      const plan = checked((problems) => parseSeriesInput(body, Date.now(), problems))
       const labels = { role: roleOf(body.name) }
       if (body.filters?.some(({ key, value }) => labels[key] !== value)) return []
       const stored = await listPoints(db, params.service_id, body.name, plan)

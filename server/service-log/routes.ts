@@ -3,7 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Fault, notFound, unknown_replica_set } from '#contract/fault.ts'
 import type { LogEntry } from '#contract/log.ts'
-import { invalidRequest, type Problem } from '#contract/problem.ts'
+import { checked, invalidRequest, type Problem } from '#contract/problem.ts'
 import type { LogQuery, LogRefusal, LogSilence, LogTailQuery, PlacedEntry } from '#providers/log.ts'
 import { newGates } from '../http/gate.ts'
 import type { Handlers, Tails } from '../http/handler.ts'
@@ -120,13 +120,6 @@ export function newServiceLog({ db, providers, settled }: ServiceContext): Servi
 
 function ownerOf({ service_id: id, project_id, region_code }: ServiceRow): Owner {
   return { id, project_id, region_code }
-}
-
-function checked<Result>(parse: (problems: Problem[]) => Result): Result {
-  const problems: Problem[] = []
-  const result = parse(problems)
-  if (problems.length > 0) throw invalidRequest(problems)
-  return result
 }
 
 function parseForward(request: LogRequest, problems: Problem[]) {

@@ -3,7 +3,7 @@
 // that was down acts when it starts.
 import type { Handlers } from '../http/handler.ts'
 import { Fault } from '#contract/fault.ts'
-import { invalidRequest, type Problem } from '#contract/problem.ts'
+import { checked } from '#contract/problem.ts'
 import type { Log } from '../log.ts'
 import { type Patrol, startPatrol } from '../patrol.ts'
 import type { Db, Sql } from '../store/db.ts'
@@ -18,9 +18,7 @@ import type { ServiceView } from './view.ts'
 export function expiryHandlers(context: ServiceContext, viewOf: ServiceView): Pick<Handlers, 'setExpiry'> {
   return {
     setExpiry: async ({ params, body }) => {
-      const problems: Problem[] = []
-      const expires_at = parseExpiry(body.expires_at, new Date(), problems)
-      if (problems.length > 0) throw invalidRequest(problems)
+      const expires_at = checked((problems) => parseExpiry(body.expires_at, new Date(), problems))
       const event = expires_at === null ? 'it no longer expires' : `it expires at ${expires_at.toISOString()}`
       const row = await changeService(context, params, (row) => {
         if (expires_at !== null && isProtected(row)) {

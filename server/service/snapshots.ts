@@ -1,6 +1,6 @@
 // The handlers of snapshots, of the restorable window and of the lineage.
 import { Fault, notFound, unknown_snapshot } from '#contract/fault.ts'
-import { invalidRequest, type Problem } from '#contract/problem.ts'
+import { checked } from '#contract/problem.ts'
 import type { snapshot_endpoints } from '#contract/snapshot.ts'
 import type { Handlers } from '../http/handler.ts'
 import { newId } from '../id.ts'
@@ -32,9 +32,7 @@ export function snapshotHandlers(context: ServiceContext): Pick<Handlers, keyof 
     deleteSnapshot: ({ params }) => deleteSnapshot(context, params, params.snapshot_id),
 
     setSnapshotPolicy: async ({ params, body }) => {
-      const problems: Problem[] = []
-      const policy = parsePolicy(body, problems)
-      if (problems.length > 0) throw invalidRequest(problems)
+      const policy = checked((problems) => parsePolicy(body, problems))
       const said =
         body.every === undefined
           ? 'snapshots are taken as the installation says'

@@ -3,7 +3,7 @@
 import type { Static } from 'typebox'
 import { Fault, notFound, unknown_project, unknown_vpc } from '#contract/fault.ts'
 import { cidrProblem } from '#contract/cidr.ts'
-import { invalidRequest, parseName, type Problem } from '#contract/problem.ts'
+import { checked, invalidRequest, parseName, type Problem } from '#contract/problem.ts'
 import type { CreateVpcInput, vpc_endpoints } from '#contract/vpc.ts'
 import { type Db, isForeignKeyViolation, type Sql } from '../store/db.ts'
 import type { Handlers } from '../http/handler.ts'
@@ -48,9 +48,7 @@ export function vpcHandlers(
     },
 
     renameVpc: async ({ params, body }) => {
-      const problems: Problem[] = []
-      const name = parseName(body.name, problems)
-      if (problems.length > 0) throw invalidRequest(problems)
+      const name = checked((problems) => parseName(body.name, problems))
       return vpcView(found(await saveVpcName(db, params.project_id, Number(params.vpc_id), name)))
     },
 
