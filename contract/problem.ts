@@ -48,13 +48,6 @@ export function nameProblem(name: string): string | undefined {
   return `must be 1 to ${name_characters_max} characters long after trimming`
 }
 
-/** The trimmed name, or the problem among the others. */
-export function parseName(name: string, problems: Problem[]): string {
-  const problem = nameProblem(name)
-  if (problem !== undefined) problems.push({ path: '/name', message: problem })
-  return name.trim()
-}
-
 /** All that a parser finds wrong. */
 export function collected(parse: (problems: Problem[]) => unknown): Problem[] {
   const problems: Problem[] = []

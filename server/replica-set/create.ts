@@ -2,11 +2,10 @@
 import type { Static } from 'typebox'
 import { api } from '#contract/api.ts'
 import { Fault } from '#contract/fault.ts'
-import { invalidRequest, parseName, type Problem } from '#contract/problem.ts'
+import { invalidRequest, type Problem } from '#contract/problem.ts'
 import type { CreateReplicaSetInput, ReadReplicaSet } from '#contract/replica-set.ts'
 import { takeAddress } from '../address.ts'
 import { newId } from '../id.ts'
-import type { Size } from '#contract/size.ts'
 import { getProvider, problemsOf } from '../regions.ts'
 import { type At, getService, lockService } from '../service/change.ts'
 import type { ServiceContext } from '../service/context.ts'
@@ -27,7 +26,9 @@ export async function createReplicaSet(
 ): Promise<ReadReplicaSet> {
   const problems: Problem[] = []
   const service = await getService(db, at)
-  const { name, nodes, size } = parseSet(input, sizeOf(service), problems)
+  const name = input.name.trim()
+  const nodes = parseNodes(input.nodes ?? 1, problems)
+  const size = parseSetSize(input, problems, sizeOf(service))
   requireStatus(service, api.createReplicaSet.accepts, new Date())
   const { region_code } = service
   const provider = getProvider(providers, region_code)
@@ -61,14 +62,7 @@ export async function createReplicaSet(
 /** What is wrong with the members that are there, beyond their schema. */
 export function setProblems(input: Partial<Input>): Problem[] {
   const problems: Problem[] = []
-  if (input.name !== undefined) parseName(input.name, problems)
   if (input.nodes !== undefined) parseNodes(input.nodes, problems)
   if (input.cpu_millis !== undefined || input.memory_gbs !== undefined) parseSetSize(input, problems)
   return problems
-}
-
-function parseSet(input: Input, otherwise: Size, problems: Problem[]) {
-  const name = parseName(input.name, problems)
-  const nodes = parseNodes(input.nodes ?? 1, problems)
-  return { name, nodes, size: parseSetSize(input, problems, otherwise) }
 }

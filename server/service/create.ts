@@ -1,6 +1,6 @@
 // Create a service: check everything that can be wrong at once, then make it.
 import type { Static } from 'typebox'
-import { invalidRequest, parseName, type Problem } from '#contract/problem.ts'
+import { invalidRequest, type Problem } from '#contract/problem.ts'
 import type { Service } from '#contract/service.ts'
 import type { CreateServiceInput } from '#contract/service-input.ts'
 import { parseRegion, problemsOf } from '../regions.ts'
@@ -40,7 +40,6 @@ export function creationProblems(context: ServiceContext, input: Partial<Input>)
 
 function parseCreation({ providers }: ServiceContext, input: Partial<Input>) {
   const problems: Problem[] = []
-  if (input.name !== undefined) parseName(input.name, problems)
   const size = parseSizeInput(input, { shared: true }, problems)
   const region_code = parseRegion(input.region_code, providers, problems)
   const { replica_count = 0, sync_replica_count = 0 } = input

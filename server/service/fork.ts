@@ -2,7 +2,7 @@
 // parent's row is locked, so the snapshots that it may stand on cannot go meanwhile.
 import type { Static } from 'typebox'
 import { api } from '#contract/api.ts'
-import { invalidRequest, parseName, type Problem } from '#contract/problem.ts'
+import { invalidRequest, type Problem } from '#contract/problem.ts'
 import type { Service } from '#contract/service.ts'
 import type { ForkServiceInput } from '#contract/service-input.ts'
 import type { Sql } from '../store/db.ts'
@@ -31,7 +31,7 @@ export async function forkService(context: ServiceContext, request: Request): Pr
   const parent = await getService(context.db, at)
   requireStatus(parent, api.forkService.accepts, new Date())
   const problems = forkProblems(input)
-  const name = parseName(input.name ?? forkName(parent.name), [])
+  const name = (input.name ?? forkName(parent.name)).trim()
   const size = parseSizeInput(input, { shared: true, otherwise: sizeOf(parent) }, [])
   const target_time = parseTarget(input, [])
   const region_code = parseRegion(input.region_code ?? parent.region_code, context.providers, problems)
@@ -81,7 +81,6 @@ function forkName(name: string): string {
 /** What is wrong with the members that are there, beyond their schema. */
 export function forkProblems(input: Partial<Input>): Problem[] {
   const problems: Problem[] = []
-  if (input.name !== undefined) parseName(input.name, problems)
   parseSizeInput(input, { shared: true }, problems)
   parseTarget(input, problems)
   parseExpiry(input.expires_at, new Date(), problems, input.environment_tag)

@@ -1,6 +1,6 @@
 // The handlers of services. Each writes what is wanted, nudges, and answers; nothing here touches a database server.
 import { notFound, unknown_service } from '#contract/fault.ts'
-import { checked, invalidRequest, parseName, type Problem } from '#contract/problem.ts'
+import { invalidRequest, type Problem } from '#contract/problem.ts'
 import { isUnderWay } from '#contract/service-status.ts'
 import type { deletion_endpoints } from '#contract/deletion.ts'
 import type { event_endpoints } from '#contract/event.ts'
@@ -91,7 +91,7 @@ function descriptionHandlers(
 ): Pick<Handlers, 'renameService' | 'setEnvironment'> {
   return {
     renameService: async ({ params, body }) => {
-      const name = checked((problems) => parseName(body.name, problems))
+      const name = body.name.trim()
       const event = `renamed to ${name}`
       return viewOf(await changeService(context, params, () => ({ name, event })))
     },

@@ -3,7 +3,7 @@
 import type { Static } from 'typebox'
 import { Fault, notFound, unknown_project, unknown_vpc } from '#contract/fault.ts'
 import { cidrProblem } from '#contract/cidr.ts'
-import { checked, invalidRequest, parseName, type Problem } from '#contract/problem.ts'
+import { invalidRequest, type Problem } from '#contract/problem.ts'
 import type { CreateVpcInput, vpc_endpoints } from '#contract/vpc.ts'
 import { type Db, isForeignKeyViolation, type Sql } from '../store/db.ts'
 import type { Handlers } from '../http/handler.ts'
@@ -48,8 +48,7 @@ export function vpcHandlers(
     },
 
     renameVpc: async ({ params, body }) => {
-      const name = checked((problems) => parseName(body.name, problems))
-      return vpcView(found(await saveVpcName(db, params.project_id, Number(params.vpc_id), name)))
+      return vpcView(found(await saveVpcName(db, params.project_id, Number(params.vpc_id), body.name.trim())))
     },
 
     deleteVpc: ({ params }) =>
@@ -69,7 +68,6 @@ export function vpcHandlers(
 /** What is wrong with the members that are there, beyond their schema. */
 export function vpcProblems({ providers }: Pick<Context, 'providers'>, input: Partial<Input>): Problem[] {
   const problems: Problem[] = []
-  if (input.name !== undefined) parseName(input.name, problems)
   const region_code = parseRegion(input.region_code, providers, problems)
   if (input.cidr === undefined) return problems
   const message = cidrProblem(input.cidr)
