@@ -48,13 +48,6 @@ export function nameProblem(name: string): string | undefined {
   return `must be 1 to ${name_characters_max} characters long after trimming`
 }
 
-/** All that a parser finds wrong. */
-export function collected(parse: (problems: Problem[]) => unknown): Problem[] {
-  const problems: Problem[] = []
-  parse(problems)
-  return problems
-}
-
 /** What a parser makes of a request, unless it finds something wrong. */
 export function checked<Result>(parse: (problems: Problem[]) => Result): Result {
   const problems: Problem[] = []

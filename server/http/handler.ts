@@ -73,7 +73,7 @@ export type Page<List> = { list: List; next_cursor: string | undefined }
  * What a request breaks beyond its schemas, of those members that they accept: called when they refuse others, so that one
  * answer tells of everything. A problem names every member that it depends on, such as /to that must be later than /from.
  */
-export type Check<Name extends EndpointName> = (request: Checked<Name>) => Problem[] | Promise<Problem[]>
+export type Check<Name extends EndpointName> = (request: Checked<Name>, problems: Problem[]) => unknown
 
 type Checked<Name extends EndpointName> = Pick<HandlerRequest<Name>, 'params' | 'caller'> & {
   body: Partial<BodyOf<Api[Name]>>

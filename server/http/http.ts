@@ -214,7 +214,7 @@ function serveEndpoints(
       onRequest: (request) => admission.admit(endpoint, request),
       handler: async (request, reply) => {
         // What parse returns has the row's types: the schemas that made those types have checked it.
-        const parsed = (await parse(request)) as Parameters<typeof handler>[0]
+        const parsed = parse(request) as Parameters<typeof handler>[0]
         if (tail !== undefined && wantsStream(request)) {
           const readmit = () => admission.readmit(endpoint, request)
           return streams.serve(request, reply, { tail, parsed, readmit })

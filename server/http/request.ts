@@ -20,7 +20,7 @@ const wait_form = /(?:^|[,;])\s*wait\s*=\s*"?(\d+)"?\s*(?:$|[,;])/i
 export function newParser(endpoint: Endpoint, check: Check<EndpointName> | undefined) {
   const body_check = endpoint.body ? newCheck(endpoint.body, body_validator) : checkOfNoMembers
   const query_check = endpoint.query ? newCheck(endpoint.query, query_validator) : checkOfNoMembers
-  return async (request: FastifyRequest) => {
+  return (request: FastifyRequest) => {
     const idempotency_key = endpoint.idempotent ? request.headers['idempotency-key'] : undefined
     let problems: Problem[] = []
     if (idempotency_key !== undefined && !idempotency_key_form.test(String(idempotency_key))) {
@@ -33,8 +33,7 @@ export function newParser(endpoint: Endpoint, check: Check<EndpointName> | undef
     else problems.push(...body_check(request.body === undefined ? {} : request.body, ''))
     const paths = new Set(malformed.map(({ path }) => path))
     problems = [...malformed, ...problems.filter(({ path }) => !paths.has(path))]
-    if (problems.length > 0)
-      throw invalidRequest([...problems, ...(await moreProblems(endpoint, check, request, problems))])
+    if (problems.length > 0) throw invalidRequest([...problems, ...moreProblems(endpoint, check, request, problems)])
     return {
       caller: request.caller,
       role: request.role,
@@ -70,12 +69,12 @@ function membersOf({ path, message }: Problem): string[] {
 }
 
 /** The rules' problems beside the schemas', which do not merely follow from those. */
-async function moreProblems(
+function moreProblems(
   endpoint: Endpoint,
   check: Check<EndpointName> | undefined,
   request: FastifyRequest,
   known: readonly Problem[],
-): Promise<Problem[]> {
+): Problem[] {
   if (check === undefined || known.some(({ path }) => path === '/')) return []
   const wrong = new Set(known.map((problem) => membersOf(problem)[0]))
   const right = (schema: TSchema | undefined, members: unknown, where: string) => {
@@ -89,7 +88,8 @@ async function moreProblems(
     query: right(endpoint.query, request.query, 'query'),
   }
   // As with the handlers: what the schemas have not refused has the row's types.
-  const more = await check(checked as Parameters<typeof check>[0])
+  const more: Problem[] = []
+  check(checked as Parameters<typeof check>[0], more)
   return more.filter((problem) => !membersOf(problem).some((name) => wrong.has(name)))
 }
 

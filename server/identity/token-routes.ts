@@ -2,12 +2,13 @@
 // on this server when the answer is sent.
 import { api } from '#contract/api.ts'
 import { Fault, notFound, unknown_token } from '#contract/fault.ts'
+import { checked } from '#contract/problem.ts'
 import type { token_endpoints } from '#contract/token.ts'
 import type { Db } from '../store/db.ts'
 import type { Callers, Handlers } from '../http/handler.ts'
 import { lockProjectFor } from './permission.ts'
 import { countTokens, findCaller, listCallers, removeToken } from './store.ts'
-import { newTokenExpiry, newTokenRole, tokens_per_project_max, tokenView } from './token-rules.ts'
+import { newTokenRole, parseTokenExpiry, tokens_per_project_max, tokenView } from './token-rules.ts'
 import { callerOf, createToken } from './token.ts'
 
 export function tokenHandlers({
@@ -24,7 +25,7 @@ export function tokenHandlers({
     },
 
     createToken: ({ params: { project_id }, body, caller }) => {
-      const expires_at = newTokenExpiry(body.expires_at, caller, new Date())
+      const expires_at = checked((problems) => parseTokenExpiry(body.expires_at, caller, new Date(), problems))
       const token = { name: body.name.trim(), project_id, user_id: Number(caller.user.id), expires_at }
       return db.transaction(async (tx) => {
         const own = await lockProjectFor(tx, project_id, caller, api.createToken.access)

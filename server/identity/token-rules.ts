@@ -1,7 +1,7 @@
 // The rules of personal access tokens, pure: a token never carries more than its maker, nor lives longer.
 import { type Role, roleAllows } from '#contract/endpoint.ts'
 import { Fault } from '#contract/fault.ts'
-import { invalidRequest, type Problem } from '#contract/problem.ts'
+import type { Problem } from '#contract/problem.ts'
 import type { Token } from '#contract/token.ts'
 import type { Caller } from '../http/handler.ts'
 import { endProblem } from '../moment.ts'
@@ -16,24 +16,16 @@ export function newTokenRole(requested: Role | undefined, own: Role, caller: Cal
 }
 
 /** When a new token ends; null: never. A token that a token makes ends with that at the latest. */
-export function newTokenExpiry(requested: string | undefined, caller: Caller, now: Date): Date | null {
-  const problems = expiryProblems(requested, caller, now)
-  if (problems.length > 0) throw invalidRequest(problems)
-  return requested === undefined ? latestOf(caller) : new Date(requested)
-}
-
-export function expiryProblems(requested: string | undefined, caller: Caller, now: Date): Problem[] {
-  if (requested === undefined) return []
+export function parseTokenExpiry(requested: string | undefined, caller: Caller, now: Date, problems: Problem[]) {
+  const latest = caller.type === 'apiKey' ? caller.expires_at : null
+  if (requested === undefined) return latest
   const expires_at = new Date(requested)
-  const problem = endProblem(expires_at, now)
-  if (problem !== undefined) return [{ path: '/expires_at', message: problem }]
-  const latest = latestOf(caller)
-  if (latest === null || expires_at <= latest) return []
-  const message = `must not be later than the calling token’s own end, ${latest.toISOString()}`
-  return [{ path: '/expires_at', message }]
+  const is_too_late = latest !== null && expires_at > latest
+  const too_late = is_too_late && `must not be later than the calling token’s own end, ${latest.toISOString()}`
+  const message = endProblem(expires_at, now) ?? too_late
+  if (message) problems.push({ path: '/expires_at', message })
+  return expires_at
 }
-
-const latestOf = (caller: Caller) => (caller.type === 'apiKey' ? caller.expires_at : null)
 
 export function tokenView(caller: Extract<Caller, { type: 'apiKey' }>, last_used_at: Date | null): Token {
   return {

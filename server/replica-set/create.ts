@@ -6,6 +6,7 @@ import { invalidRequest, type Problem } from '#contract/problem.ts'
 import type { CreateReplicaSetInput, ReadReplicaSet } from '#contract/replica-set.ts'
 import { takeAddress } from '../address.ts'
 import { newId } from '../id.ts'
+import type { Size } from '#contract/size.ts'
 import { getProvider, problemsOf } from '../regions.ts'
 import { type At, getService, lockService } from '../service/change.ts'
 import type { ServiceContext } from '../service/context.ts'
@@ -27,8 +28,7 @@ export async function createReplicaSet(
   const problems: Problem[] = []
   const service = await getService(db, at)
   const name = input.name.trim()
-  const nodes = parseNodes(input.nodes ?? 1, problems)
-  const size = parseSetSize(input, problems, sizeOf(service))
+  const { nodes, size } = parseSet(input, sizeOf(service), problems)
   requireStatus(service, api.createReplicaSet.accepts, new Date())
   const { region_code } = service
   const provider = getProvider(providers, region_code)
@@ -59,10 +59,7 @@ export async function createReplicaSet(
   })
 }
 
-/** What is wrong with the members that are there, beyond their schema. */
-export function setProblems(input: Partial<Input>): Problem[] {
-  const problems: Problem[] = []
-  if (input.nodes !== undefined) parseNodes(input.nodes, problems)
-  if (input.cpu_millis !== undefined || input.memory_gbs !== undefined) parseSetSize(input, problems)
-  return problems
+/** Of the members that are there, beyond their schema. */
+export function parseSet(input: Partial<Input>, otherwise: Size, problems: Problem[]) {
+  return { nodes: parseNodes(input.nodes ?? 1, problems), size: parseSetSize(input, problems, otherwise) }
 }

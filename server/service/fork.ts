@@ -5,6 +5,7 @@ import { api } from '#contract/api.ts'
 import { invalidRequest, type Problem } from '#contract/problem.ts'
 import type { Service } from '#contract/service.ts'
 import type { ForkServiceInput } from '#contract/service-input.ts'
+import type { Size } from '#contract/size.ts'
 import type { Sql } from '../store/db.ts'
 import { newId } from '../id.ts'
 import { getProvider, parseRegion, problemsOf, requireOffered } from '../regions.ts'
@@ -30,10 +31,9 @@ export async function forkService(context: ServiceContext, request: Request): Pr
   }
   const parent = await getService(context.db, at)
   requireStatus(parent, api.forkService.accepts, new Date())
-  const problems = forkProblems(input)
+  const problems: Problem[] = []
   const name = (input.name ?? forkName(parent.name)).trim()
-  const size = parseSizeInput(input, { shared: true, otherwise: sizeOf(parent) }, [])
-  const target_time = parseTarget(input, [])
+  const { size, target_time, expires_at } = parseFork(input, sizeOf(parent), problems)
   const region_code = parseRegion(input.region_code ?? parent.region_code, context.providers, problems)
   const from = getProvider(context.providers, parent.region_code)
   const provider = context.providers.get(region_code) ?? from
@@ -53,7 +53,7 @@ export async function forkService(context: ServiceContext, request: Request): Pr
     environment: input.environment_tag ?? 'DEV',
     ...sizeColumnsOf(size),
     extensions: parent.extensions,
-    expires_at: parseExpiry(input.expires_at, new Date(), []),
+    expires_at,
     mask: input.mask ?? null,
   }
   return makeService(context, {
@@ -78,13 +78,13 @@ function forkName(name: string): string {
   return `${Array.from(name).slice(0, 123).join('')}-fork`
 }
 
-/** What is wrong with the members that are there, beyond their schema. */
-export function forkProblems(input: Partial<Input>): Problem[] {
-  const problems: Problem[] = []
-  parseSizeInput(input, { shared: true }, problems)
-  parseTarget(input, problems)
-  parseExpiry(input.expires_at, new Date(), problems, input.environment_tag)
-  return problems
+/** Of the members that are there, beyond their schema. */
+export function parseFork(input: Partial<Input>, otherwise: Size, problems: Problem[]) {
+  return {
+    size: parseSizeInput(input, { shared: true, otherwise }, problems),
+    target_time: parseTarget(input, problems),
+    expires_at: parseExpiry(input.expires_at, new Date(), problems, input.environment_tag),
+  }
 }
 
 function parseTarget(input: Partial<Input>, problems: Problem[]): string | undefined {

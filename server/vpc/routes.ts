@@ -3,7 +3,7 @@
 import type { Static } from 'typebox'
 import { Fault, notFound, unknown_project, unknown_vpc } from '#contract/fault.ts'
 import { cidrProblem } from '#contract/cidr.ts'
-import { invalidRequest, type Problem } from '#contract/problem.ts'
+import { checked, type Problem } from '#contract/problem.ts'
 import type { CreateVpcInput, vpc_endpoints } from '#contract/vpc.ts'
 import { type Db, isForeignKeyViolation, type Sql } from '../store/db.ts'
 import type { Handlers } from '../http/handler.ts'
@@ -41,15 +41,12 @@ export function vpcHandlers(
     getVpc: async ({ params }) => vpcView(found(await findVpcOfProject(db, params.project_id, Number(params.vpc_id)))),
 
     createVpc: async ({ params: { project_id }, body }) => {
-      const problems = vpcProblems(context, body)
-      if (problems.length > 0) throw invalidRequest(problems)
-      const region_code = parseRegion(body.region_code, context.providers, [])
+      const region_code = checked((problems) => parseVpc(context, body, problems))
       return vpcView(await createVpc(db, { cidr: body.cidr, region_code, project_id, name: body.name.trim() }))
     },
 
-    renameVpc: async ({ params, body }) => {
-      return vpcView(found(await saveVpcName(db, params.project_id, Number(params.vpc_id), body.name.trim())))
-    },
+    renameVpc: async ({ params, body }) =>
+      vpcView(found(await saveVpcName(db, params.project_id, Number(params.vpc_id), body.name.trim()))),
 
     deleteVpc: ({ params }) =>
       db.transaction(async (tx) => {
@@ -65,14 +62,15 @@ export function vpcHandlers(
   }
 }
 
-/** What is wrong with the members that are there, beyond their schema. */
-export function vpcProblems({ providers }: Pick<Context, 'providers'>, input: Partial<Input>): Problem[] {
-  const problems: Problem[] = []
+/** Of the members that are there, beyond their schema. The region in which it is to be. */
+export function parseVpc({ providers }: Pick<Context, 'providers'>, input: Partial<Input>, problems: Problem[]) {
+  const { cidr } = input
   const region_code = parseRegion(input.region_code, providers, problems)
-  if (input.cidr === undefined) return problems
-  const message = cidrProblem(input.cidr)
-  if (message !== undefined) return [...problems, { path: '/cidr', message }]
-  return [...problems, ...problemsOf(providers.get(region_code)?.vpc.refusal({ cidr: input.cidr }))]
+  if (cidr === undefined) return region_code
+  const message = cidrProblem(cidr)
+  if (message !== undefined) problems.push({ path: '/cidr', message })
+  else problems.push(...problemsOf(providers.get(region_code)?.vpc.refusal({ cidr })))
+  return region_code
 }
 
 /** The row, locked until the transaction ends. */
