@@ -8,11 +8,12 @@ import type { Handlers } from '../http/handler.ts'
 import { getProvider, problemsOf } from '../regions.ts'
 import { getService } from '../service/change.ts'
 import type { ServiceContext } from '../service/context.ts'
+import { shapeChange } from '../service/rules.ts'
 import { membersView } from '../service/view.ts'
 import { changeReplicaSet, type SetAt } from './change.ts'
 import { createReplicaSet } from './create.ts'
 import { replicaSetView } from '../service/replica-set-view.ts'
-import { setDeletionChange, parseSetSize, setResizeChange } from './rules.ts'
+import { setDeletionChange, parseSetSize } from './rules.ts'
 import { findReplicaSet } from '../service/replica-sets.ts'
 
 export function replicaSetHandlers(context: ServiceContext): Pick<Handlers, keyof typeof replica_set_endpoints> {
@@ -45,7 +46,7 @@ export function replicaSetHandlers(context: ServiceContext): Pick<Handlers, keyo
       const accepts = accepted_set_statuses.resize
       const words = `${size.cpu_millis} milli-cores and ${size.memory_gbs} GB`
       const event = `resize to ${words} requested`
-      await changeReplicaSet(context, params, accepts, (row) => ({ ...setResizeChange(row, size), event }))
+      await changeReplicaSet(context, params, accepts, (row) => ({ ...shapeChange(row, size), event }))
       return { message: `the replica set is being resized to ${words} a node` }
     },
 

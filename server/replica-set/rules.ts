@@ -35,13 +35,6 @@ export function requireSetStatus(row: ReplicaSetRow, accepts: readonly ReplicaSe
   throw new Fault('WRONG_STATE', `the replica set is ${status}; this is possible when it is ${accepts.join(', ')}`)
 }
 
-// The changes that requests make. Each takes the row as it is and gives the columns that change.
-
-export function setResizeChange(row: ReplicaSetRow, size: SetSize): ReplicaSetChange {
-  const generation = row.generation + 1
-  return { ...size, generation, shape_generation: generation }
-}
-
 export function setDeletionChange(row: ReplicaSetRow, now: Date): ReplicaSetChange {
   return row.deleted ? { generation: row.generation + 1 } : { deleted_at: now, generation: row.generation + 1 }
 }

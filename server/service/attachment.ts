@@ -10,7 +10,7 @@ import { findLeaving, takeAddress } from '../address.ts'
 import { getProvider, problemsOf, type Regions } from '../regions.ts'
 import { type At, lockService, saveChange, setIdsOf } from './change.ts'
 import type { ServiceContext } from './context.ts'
-import { vpcChange } from './rules.ts'
+import { shapeChange } from './rules.ts'
 import type { ServiceRow } from './store.ts'
 import { lockVpcs, type VpcRow } from '../vpc/store.ts'
 
@@ -52,7 +52,7 @@ async function attach(tx: Sql, providers: Regions, at: At, vpc_id: string): Prom
   }
   const address = await takeAddresses(tx, provider, service, vpc)
   const event = `attachment to VPC ${vpc.id} at ${address} requested`
-  await saveChange(tx, service, { ...vpcChange(service, vpc.id), event })
+  await saveChange(tx, service, { ...shapeChange(service, { vpc_id: vpc.id }), event })
   return address
 }
 
@@ -64,7 +64,7 @@ async function detach(tx: Sql, at: At, vpc_id: string | undefined): Promise<numb
     throw invalidRequest([{ path: '/vpc_id', message }])
   }
   const event = `detachment from VPC ${service.vpc_id} requested`
-  await saveChange(tx, service, { ...vpcChange(service, null), event })
+  await saveChange(tx, service, { ...shapeChange(service, { vpc_id: null }), event })
   return service.vpc_id
 }
 

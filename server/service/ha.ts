@@ -5,7 +5,7 @@ import { invalidRequest } from '#contract/problem.ts'
 import type { Handlers } from '../http/handler.ts'
 import { changeService } from './change.ts'
 import type { ServiceContext } from './context.ts'
-import { replicasChange, replicaProblem, switchoverChange } from './rules.ts'
+import { replicaProblem, type Replicas, shapeChange } from './rules.ts'
 import type { ServiceView } from './view.ts'
 
 export function haHandlers(context: ServiceContext, viewOf: ServiceView): Pick<Handlers, keyof typeof ha_endpoints> {
@@ -19,7 +19,7 @@ export function haHandlers(context: ServiceContext, viewOf: ServiceView): Pick<H
         const problem = replicaProblem(counts)
         if (problem !== undefined) throw invalidRequest([problem])
         const event = `replicas asked for: ${counts.replica_count}, of them synchronous: ${counts.sync_replica_count}`
-        return { ...replicasChange(row, counts), event }
+        return { ...shapeChange(row, counts), event }
       })
       return viewOf(row)
     },
@@ -29,17 +29,18 @@ export function haHandlers(context: ServiceContext, viewOf: ServiceView): Pick<H
         if (row.replica_count === 0) {
           throw new Fault('WRONG_STATE', 'the service has no replica that could take over; add one with setHA')
         }
-        return { ...switchoverChange(row), event: 'a planned change of the primary requested' }
+        return {
+          ...shapeChange(row, { switchovers: row.switchovers + 1 }),
+          event: 'a planned change of the primary requested',
+        }
       })
       return viewOf(row)
     },
   }
 }
 
-type Counts = { replica_count: number; sync_replica_count: number }
-
 /** A count that is left out stays, or follows the other one as far as it must. Pure. */
-function countsOf(requested: Partial<Counts>, now: Counts): Counts {
+function countsOf(requested: Partial<Replicas>, now: Replicas): Replicas {
   const { replica_count = Math.max(now.replica_count, requested.sync_replica_count ?? 0) } = requested
   const { sync_replica_count = Math.min(now.sync_replica_count, replica_count) } = requested
   return { replica_count, sync_replica_count }

@@ -25,7 +25,7 @@ import { pageOfServices } from './page.ts'
 import { newVerifier, passwordProblem } from './password.ts'
 import { poolerHandlers } from './pooler.ts'
 import { rewindHandlers } from './rewind.ts'
-import { parseSizeInput, passwordChange, powerChange, resizeChange } from './rules.ts'
+import { parseSizeInput, passwordChange, powerChange, shapeChange, sizeColumnsOf } from './rules.ts'
 import { findService, findServiceOfProject } from './store.ts'
 import { newServiceView, type ServiceView } from './view.ts'
 
@@ -122,7 +122,8 @@ function powerAndSizeHandlers(context: ServiceContext, viewOf: ServiceView): Pic
       problems.push(...problemsOf(getProvider(providers, region_code).service.refusal({ size })))
       if (problems.length > 0) throw invalidRequest(problems)
       const event = `resize to ${body.cpu_millis} milli-cores and ${body.memory_gbs} GB requested`
-      return viewOf(await changeService(context, params, (row) => ({ ...resizeChange(row, size), event })))
+      const columns = sizeColumnsOf(size)
+      return viewOf(await changeService(context, params, (row) => ({ ...shapeChange(row, columns), event })))
     },
   }
 }

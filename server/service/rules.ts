@@ -79,9 +79,10 @@ export function requireStatus(row: ServiceRow, accepts: readonly Acceptable[], n
 
 // The changes that requests make. Each takes the row as it is and gives the columns that change.
 
-export function resizeChange(row: ServiceRow, size: Size): WantedChange {
-  const generation = row.generation + 1
-  return { ...sizeColumnsOf(size), generation, shape_generation: generation }
+/** Of anything that has to be made before it counts as ready again. Of a service or of a replica set. */
+export function shapeChange<Columns>({ generation: before }: Pick<ServiceRow, 'generation'>, columns: Columns) {
+  const generation = before + 1
+  return { ...columns, generation, shape_generation: generation }
 }
 
 export function powerChange(row: ServiceRow, power: 'on' | 'off'): WantedChange {
@@ -89,28 +90,12 @@ export function powerChange(row: ServiceRow, power: 'on' | 'off'): WantedChange 
   return { power, generation, power_generation: generation }
 }
 
-export function replicasChange(row: ServiceRow, counts: Replicas): WantedChange {
-  const generation = row.generation + 1
-  return { ...counts, generation, shape_generation: generation }
-}
-
-export function switchoverChange(row: ServiceRow): WantedChange {
-  const generation = row.generation + 1
-  return { switchovers: row.switchovers + 1, generation, shape_generation: generation }
-}
-
 export function passwordChange(row: ServiceRow, password_verifier: string): WantedChange {
   return { password_verifier, generation: row.generation + 1 }
 }
 
-export function vpcChange(row: ServiceRow, vpc_id: number | null): WantedChange {
-  const generation = row.generation + 1
-  return { vpc_id, generation, shape_generation: generation }
-}
-
 export function exchangeChange(row: ServiceRow, exchange: Omit<ExchangeRow, 'generation'>): WantedChange {
-  const generation = row.generation + 1
-  return { exchange: { ...exchange, generation }, generation, shape_generation: generation }
+  return shapeChange(row, { exchange: { ...exchange, generation: row.generation + 1 } })
 }
 
 /** keep_seconds: how long it can be restored. A service that never served has nothing to restore. */
