@@ -1,5 +1,6 @@
 // What `howdah doctor` says of the regions that are not this machine: what each lacks, and what it does not offer. It only asks: it works
 // without a server, and beside a running one.
+import { messageOf } from '#providers/host/message.ts'
 import type { HostFact } from '#providers/local/host-facts.ts'
 import { examineProvider } from '#providers/registry.ts'
 import type { Config } from '#server/config.ts'
@@ -11,7 +12,7 @@ export async function regionFacts(config: Pick<Config, 'regions' | 'region' | 'd
   const facts: HostFact[] = []
   for (const { region_code: region, provider, members = {}, near = '' } of regionRowsOf(config)) {
     const examined = await examineProvider(provider, { region, installation_id, members, near }).catch(
-      (error: unknown) => ({ lacks: [error instanceof Error ? error.message : String(error)], not_offered: [] }),
+      (error: unknown) => ({ lacks: [messageOf(error)], not_offered: [] }),
     )
     if (examined === undefined) continue
     const name = `region ${region}`

@@ -1,6 +1,7 @@
 // howdah stop: ends the servers of a data directory, and with --all everything that runs there.
 // A process is signalled only while it is the recorded one. To stop what does not run is no error.
 import { setTimeout as pause } from 'node:timers/promises'
+import { messageOf } from '#providers/host/message.ts'
 import { shutdown_grace_seconds } from '#server/config.ts'
 import { CommandError } from './command.ts'
 import { countDatabases } from './databases.ts'
@@ -44,8 +45,7 @@ async function end(server: RunningServer): Promise<void> {
     process.kill(server.pid, 'SIGTERM')
   } catch (error) {
     if (!isRunning(server)) return
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new CommandError(`process ${server.pid} cannot be stopped: ${reason}`)
+    throw new CommandError(`process ${server.pid} cannot be stopped: ${messageOf(error)}`)
   }
   while (isRunning(server)) {
     if (performance.now() > deadline) {

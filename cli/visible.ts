@@ -20,7 +20,10 @@ export function visibleAt(stream: { isTTY?: boolean }, text: string): string {
   return stream.isTTY === true ? visible(text) : text
 }
 
+/** What an error says. */
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
 /** The last line of a command that went wrong. */
 export function sayError(error: unknown): void {
-  console.error(visibleAt(process.stderr, `howdah: ${error instanceof Error ? error.message : String(error)}`))
+  console.error(visibleAt(process.stderr, `howdah: ${messageOf(error)}`))
 }

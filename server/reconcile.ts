@@ -1,5 +1,6 @@
 // One pass over one subject, the same for services, replica sets and VPCs: find what is wanted, hand it to the provider, write down what
 // it observed. The row is the only truth; nothing is remembered between two passes. What differs between the kinds comes in.
+import { messageOf } from '#providers/host/message.ts'
 import type { Pass } from '#providers/provider.ts'
 import { tellable } from './event.ts'
 import type { Log } from './log.ts'
@@ -61,7 +62,7 @@ export function newReconcile<Subject, Result extends Observed>(parts: Parts<Subj
     } catch (error) {
       log.error({ err: error, key }, 'a provider failed')
       const waiting_for = 'an unexpected error; the server log has the details, and it is tried again'
-      const message = error instanceof Error ? error.message : String(error)
+      const message = messageOf(error)
       return { again: 'backoff', error: tellable(message), save: (tx) => parts.saveSetback(tx, subject, waiting_for) }
     }
   }

@@ -5,6 +5,7 @@ import { link, mkdir, open, readFile, realpath, rename, rm, stat, utimes, writeF
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { messageOf } from '../visible.ts'
 import { CommandError } from '../command.ts'
 
 const lock_patience_ms = 30_000
@@ -60,8 +61,7 @@ export async function saveText(file: string, text: string): Promise<void> {
 }
 
 function unwritable(file: string, error: unknown): CommandError {
-  const reason = error instanceof Error ? error.message : String(error)
-  return new CommandError(`${file} cannot be written: ${reason}`, { cause: error })
+  return new CommandError(`${file} cannot be written: ${messageOf(error)}`, { cause: error })
 }
 
 export async function withLock<T>(file: string, work: () => Promise<T>): Promise<T> {

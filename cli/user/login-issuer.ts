@@ -1,6 +1,7 @@
 // The command line as an OAuth client of a Howdah server: what the server says about itself, the tokens that it gives,
 // and its refusals as sentences. The library is loaded when it is needed: commands that ask for no tokens start faster.
 import type { Configuration, TokenEndpointResponse } from 'openid-client'
+import { messageOf } from '../visible.ts'
 import { CommandError } from '../command.ts'
 
 export const scope = 'api'
@@ -60,7 +61,7 @@ export function saying<T>(request: Promise<T>): Promise<T> {
     const refused = (reason: string) => new CommandError(`the server refused the login: ${reason}`, { cause: error })
     if (error instanceof ResponseBodyError) throw refused(error.error_description ?? error.error)
     const answer = answerIn(error)
-    if (answer === undefined) throw refused(error instanceof Error ? error.message : String(error))
+    if (answer === undefined) throw refused(messageOf(error))
     // One of the API's own faults, such as too many requests.
     const fault: unknown = await answer.json().catch(() => undefined)
     const has_message = typeof fault === 'object' && fault !== null && 'message' in fault

@@ -1,4 +1,5 @@
 // howdah service logs: entries of PostgreSQL, oldest first; followed by a stream without a gap or a repetition.
+import { messageOf } from '../visible.ts'
 import type { StreamInput } from '#contract/client.ts'
 import { resumed } from '#contract/follow.ts'
 import type { LogEntry, ServiceLogs } from '#contract/log.ts'
@@ -52,8 +53,7 @@ async function follow(
 ): Promise<number> {
   const end = new AbortController()
   process.once('SIGINT', () => end.abort())
-  const tell = (error: unknown) =>
-    terminal.say(`${error instanceof Error ? error.message : String(error)}; trying again`)
+  const tell = (error: unknown) => terminal.say(`${messageOf(error)}; trying again`)
   let count = 0
   for await (const { entry } of resumed(client, 'getServiceLogs', { ...input, signal: end.signal }, tell)) {
     count += 1

@@ -1,4 +1,5 @@
 // howdah mcp: an agent on this machine, with the login of its user.
+import { messageOf } from '../visible.ts'
 import { connectionOf } from '#contract/connection.ts'
 import { CommandError, UsageError } from '../command.ts'
 import { type Context, projectOf } from './context.ts'
@@ -32,7 +33,7 @@ export async function runMcp(context: Context): Promise<void> {
           await savePassword(connection, service.initial_password)
           return `Its password is in ${pgpassFile()}, where psql and drivers find it.`
         } catch (error) {
-          const reason = error instanceof Error ? error.message : String(error)
+          const reason = messageOf(error)
           return `It was made, but its password is not kept: ${reason}. Its user sets a new one: howdah service reset-password ${service.service_id}`
         }
       },

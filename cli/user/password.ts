@@ -1,5 +1,6 @@
 // What becomes of a database's password, which the API tells once: it is kept where clients find it, or printed.
 import { randomBytes } from 'node:crypto'
+import { messageOf } from '../visible.ts'
 import { type Connection, connectionLine, connectionOf } from '#contract/connection.ts'
 import type { Service } from '#contract/service.ts'
 import { type Context, formatOf } from './context.ts'
@@ -52,7 +53,7 @@ export async function storePassword(
     await savePassword(connection, password)
     return true
   } catch (error) {
-    context.terminal.say(`The password is not kept: ${error instanceof Error ? error.message : String(error)}`)
+    context.terminal.say(`The password is not kept: ${messageOf(error)}`)
     return false
   }
 }

@@ -2,6 +2,7 @@
 // 1. Inputs come by variables only, so that no branch name is ever part of a script; no line begins with one, so that none is a command of
 //    the workflow. 2. Secrets are masked before they are written. 3. The comment is changed and never repeated, and holds no secret.
 import { appendFile, readFile } from 'node:fs/promises'
+import { messageOf } from '../visible.ts'
 import { type Input, UsageError } from '../command.ts'
 import { type Context, projectOf } from './context.ts'
 import { ensurePreview, type Preview, removePreview, wantedOf } from './preview.ts'
@@ -105,7 +106,7 @@ async function comment({ terminal }: Context, number: number | undefined, key: s
     if (own === undefined) await send('POST', `issues/${number}/comments`, body)
     else await send('PATCH', `issues/comments/${own.id}`, body)
   } catch (error) {
-    terminal.print(`::warning::the comment was not written: ${error instanceof Error ? error.message : String(error)}`)
+    terminal.print(`::warning::the comment was not written: ${messageOf(error)}`)
   }
 }
 

@@ -5,6 +5,7 @@
 // 2. A repository that is away is tried again and again; nothing local waits for it. That a service is late is told while a run hangs, too.
 // 3. The state is one file, so every server and every command of the installation reads the same.
 import { setTimeout as pause } from 'node:timers/promises'
+import { messageOf } from '#providers/host/message.ts'
 import type { StagedWal } from '#providers/provider.ts'
 import type { Db } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
@@ -137,7 +138,7 @@ function newWork({ place, db, regions, log, lag_seconds, onLate }: Parts, onOpen
   const noteFailure = async (reason: unknown) => {
     repository.forget()
     wal.forget()
-    const sentence = sentenceOf(reason)
+    const sentence = messageOf(reason)
     if (sentence !== problem) log.warn({ reason: sentence }, 'the backup failed and is tried again')
     problem = sentence
     await state.save({ problem: sentence }).catch(() => undefined)
@@ -191,12 +192,10 @@ function newOpening(place: Place, onOpened: () => void) {
 }
 
 async function noteDataFailure(state: StateFile, log: Log, reason: unknown): Promise<void> {
-  const data_problem = sentenceOf(reason)
+  const data_problem = messageOf(reason)
   if ((await state.read()).data_problem !== data_problem) log.warn({ reason: data_problem }, 'a backup failed')
   await state.save({ data_problem })
 }
-
-const sentenceOf = (reason: unknown) => (reason instanceof Error ? reason.message : String(reason))
 
 type Services = BackupState['services']
 

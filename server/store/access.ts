@@ -2,6 +2,7 @@
 // embedded one is started when it is not there, any one is waited for (bounded) and brought to the current schema.
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { messageOf } from '#providers/host/message.ts'
 import { findStoreBin } from '#providers/store-program.ts'
 import type { Config } from '../config.ts'
 import { type Db, openDb, storeIsUnreachable } from './db.ts'
@@ -88,7 +89,7 @@ async function waitFor(db: Db, log: Log): Promise<void> {
       await db.query(sql`select 1`)
       return
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = messageOf(error)
       const now = performance.now()
       if (!storeIsUnreachable(error) || now - started > patience_seconds * 1000) {
         throw new Error(`the metadata store cannot be used: ${reason}; check DATABASE_URL and that PostgreSQL runs`, {

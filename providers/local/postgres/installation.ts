@@ -9,6 +9,7 @@ import { chmod, mkdir, readFile, readdir, realpath, rename, stat, symlink } from
 import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { messageOf } from '../../host/message.ts'
 import { copyTree } from '../host/copy-tree.ts'
 import { removeTree } from '../host/tenant-files.ts'
 import { syncTree } from '../host/tree.ts'
@@ -218,7 +219,7 @@ function problemOf(error: unknown, uid: number | undefined): string {
   if (code === 'ENOENT') return 'it has no postgres and initdb programs, neither itself nor in bin/'
   if (code === 'EACCES')
     return `user ${uid ?? process.getuid?.()} may not run its programs; every directory above needs mode 0711 or wider`
-  return `its programs do not run here: ${error instanceof Error ? error.message.trim() : String(error)}`
+  return `its programs do not run here: ${messageOf(error).trim()}`
 }
 
 async function listExtensions(bin: string, major: number): Promise<ReadonlySet<string>> {

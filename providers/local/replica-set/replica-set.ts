@@ -3,6 +3,7 @@
 // 1. It belongs to the operating-system user of its service, who has the same data anyway.
 // 2. One node listens at the endpoint itself; several listen on loopback addresses of their own, behind a balancer.
 // 3. Nodes that serve go on serving while their primary does not, and never do all nodes stop at once.
+import { messageOf } from '../../host/message.ts'
 import type { Endpoint, ObservedReplicaSet, WantedReplicaSet } from '../../provider.ts'
 import { balancerRefusal, ensureBalancer, ensureBalancerRemoved, type ObservedBalancer } from './balancer.ts'
 import { hasHaproxy } from '../haproxy/process.ts'
@@ -152,7 +153,7 @@ async function ensurePooling(
   return await observed.catch((error: unknown) => {
     if (isDiskFull(error)) throw error
     return {
-      waiting_for: `its pooler could not be made: ${error instanceof Error ? error.message : String(error)}`,
+      waiting_for: `its pooler could not be made: ${messageOf(error)}`,
       events: [],
     }
   })

@@ -206,8 +206,7 @@ async function copyParent(host: Machine, node: Node, parent: Node, { signal, mea
     await together(copy(host, node, parent, signal), meanwhile())
   } catch (error) {
     if (isDiskFull(error) || signal.aborted) throw error
-    const reason = messageOf(error)
-    throw new CutOff(`its parent could not be copied and is tried again: ${reason}`, { cause: error })
+    throw new CutOff(`its parent could not be copied and is tried again: ${messageOf(error)}`, { cause: error })
   }
 }
 

@@ -5,6 +5,7 @@
 // reached from the last snapshot before it that has not diverged: that one stays as long as the other is wanted.
 import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { messageOf } from '../../host/message.ts'
 import type { ObservedService, ObservedSnapshot, Restorable, WantedService, WantedSnapshot } from '../../provider.ts'
 import { pruneArchive } from '../wal/archive.ts'
 import { copyRunning, copyStopped, type ClusterCopy } from './cluster-copy.ts'
@@ -239,8 +240,7 @@ function setbackOf({ directory }: SnapshotHost, error: unknown): { waiting_for: 
     const waiting_for = `a snapshot is waiting: ${noSpaceSentence(directory)}`
     return { waiting_for, look_again_seconds: look_again_without_space_seconds }
   }
-  const reason = error instanceof Error ? error.message : String(error)
-  const waiting_for = `a snapshot could not be taken and is tried again: ${reason}`
+  const waiting_for = `a snapshot could not be taken and is tried again: ${messageOf(error)}`
   return { waiting_for, look_again_seconds: look_again_after_setback_seconds }
 }
 
