@@ -10,7 +10,6 @@ import { nodeHostOf, nodeAt, type Node } from '../host/layout.ts'
 import { answers } from '../host/liveness.ts'
 import type { ReplicaSetHost } from './replica-set-host.ts'
 import { inForce } from '../postgres/port-in-force.ts'
-import { quotaBytesOf } from '../quota/rules.ts'
 import { ensureNodesKilled, isBeingMade } from '../ha/nodes.ts'
 import { listNodeFolders } from '../postgres/nodes.ts'
 import { ensureKilled, findPostmaster } from '../postgres/process.ts'
@@ -128,7 +127,7 @@ async function ensureNode(
   const { data } = node
   host.watch.track(watchedAs(node, number), pid, set.wanted.nodes === 1 ? { data, listening: node } : { data })
   host.disk_space_watch.track(node, pid)
-  const quota_bytes = quotaBytesOf(set.wanted.service.size, host.disk_quota)
+  const quota_bytes = host.quotaBytesOf(set.wanted.service.size)
   if (quota_bytes !== undefined) host.quota_watch.track(node, { pid, quota_bytes: quota_bytes * standby_share })
   if ((await findUses(node.service_sockets))?.get(number)?.use === 'off') await use('in')
   return { ...observed, pid, events: [...observed.events, ...restartEventsOf(number, lost)] }

@@ -18,7 +18,7 @@ import { findLeader } from '../postgres/primary.ts'
 import { ensureNodes, ensureNodesRemoved, ensureSurplusRemoved, nodeAddressOf, type ReplicaSet } from './nodes.ts'
 import { ensureCertificate } from '../postgres/certificate.ts'
 import { ensureInNetwork, hostsOf, probeAt } from '../network/service-network.ts'
-import { accessOf, accessTrouble } from '../quota/access.ts'
+import { accessTrouble } from '../quota/access.ts'
 import { ensureSharedMemoryRemoved } from '../postgres/shared-memory.ts'
 import { Planted } from '../host/tenant-files.ts'
 import { connectionsOf } from '../../postgres/size.ts'
@@ -162,7 +162,7 @@ async function ensurePooling(
 /** Why the master role cannot log in at the endpoint; undefined when it can. */
 async function loginTrouble(host: ReplicaSetHost, set: ReplicaSet): Promise<string | undefined> {
   const { wanted, node, listen: endpoint } = set
-  if (!accessOf(host, node.service_id).logins) return accessTrouble(host, node.service_id)
+  if (!host.accessOf(node.service_id).logins) return accessTrouble(host, node.service_id)
   const { password_verifier } = wanted.service
   const spec = { endpoint, password_verifier, authority_pem: host.authority.certificate_pem }
   const login = await probeAt(host, wanted.vpc_id, spec)

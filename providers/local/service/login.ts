@@ -9,7 +9,7 @@ import { findPrimary } from '../postgres/primary.ts'
 import type { Postmaster } from '../postgres/process.ts'
 import { probeAt } from '../network/service-network.ts'
 import { setback, type Observed } from './observed.ts'
-import { accessOf, accessTrouble } from '../quota/access.ts'
+import { accessTrouble } from '../quota/access.ts'
 import { unlessStill } from '../postgres/standstill.ts'
 import { together } from '../../host/together.ts'
 
@@ -32,7 +32,7 @@ export async function ensureLogin(
   const { service_id } = node
   const trouble = accessTrouble(host, service_id)
   const told = host.quota_watch.takeEvents(service_id)
-  if (!accessOf(host, service_id).logins) {
+  if (!host.accessOf(service_id).logins) {
     return { ...setback('not_serving', trouble ?? ''), settled: true, events: told }
   }
   const spec = { endpoint, password_verifier, authority_pem: host.authority.certificate_pem }

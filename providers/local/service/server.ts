@@ -21,7 +21,6 @@ import {
   type Hashes,
   type Postmaster,
 } from '../postgres/process.ts'
-import { quotaBytesOf } from '../quota/rules.ts'
 import { isInNetwork, networkPrefix } from '../network/service-network.ts'
 import { progress, setback, type Observed } from './observed.ts'
 import { isStandby } from '../ha/standby-data.ts'
@@ -52,7 +51,7 @@ export async function ensureRunning(
 ): Promise<Postmaster | Observed> {
   const { effect } = host
   const { postmaster, died } = await findPostmaster(node)
-  const quota_bytes = quotaBytesOf(wanted.size, host.disk_quota)
+  const quota_bytes = host.quotaBytesOf(wanted.size)
   // A server that does not run yet needs disk space to start.
   const unlimited = quota_bytes && (await host.projects?.ensure(node, quota_bytes, postmaster === undefined))
   if (unlimited) events.push({ kind: 'disk_quota', message: unlimited })

@@ -26,7 +26,6 @@ import { ensureInNetwork, hostsOf } from '../network/service-network.ts'
 import { findLastWantedService } from './last-wanted.ts'
 import { lost, progress, setback, withMore, type Observed } from './observed.ts'
 import { ensureWritersStopped } from './writes.ts'
-import { quotaBytesOf } from '../quota/rules.ts'
 import { withPooler } from './pooling.ts'
 import { ensureLimits, ensureRunning, findInstallation, type Start } from './server.ts'
 import { floorOf } from '../postgres/control-file.ts'
@@ -246,7 +245,7 @@ function watch(host: ServiceHost, node: Node, wanted: WantedService, { pid }: Po
   host.watch.forget(`${node.service_id}/${nodeName(node.number)}`)
   host.archive_watch.track(node)
   host.disk_space_watch.track(node, pid)
-  const quota_bytes = quotaBytesOf(wanted.size, host.disk_quota)
+  const quota_bytes = host.quotaBytesOf(wanted.size)
   if (quota_bytes !== undefined) host.quota_watch.track(node, { pid, quota_bytes })
 }
 
