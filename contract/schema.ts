@@ -40,16 +40,8 @@ export const momentOrNull = (description: string, example: string) =>
   })
 
 /** A body or a query: members that it does not name are refused. */
-export const input = <Properties extends TProperties>(
-  properties: Properties,
-  example: Static<TObject<Properties>>,
-  description?: string,
-) =>
-  Type.Object(properties, {
-    additionalProperties: false,
-    examples: [example],
-    ...(description !== undefined && { description }),
-  })
+export const input = <Properties extends TProperties>(properties: Properties, example: Static<TObject<Properties>>) =>
+  Type.Object(properties, { additionalProperties: false, examples: [example] })
 
 /** 1–128 characters after trimming, no control characters; the rule itself is stated in its own words in problem.ts. */
 export const Name = text('1 to 128 characters after trimming, without control characters.', 'shop', {

@@ -58,5 +58,5 @@ async function contentsOf(world: World, uri: string): Promise<{ text: string; mi
   if (part === '/events') return asJson(await client.listServiceEvents(at))
   if (part === undefined) return asJson(await client.getService(at))
   const { words = '' } = answerOf(await client.runQuery({ ...at, body: describeSchema }))
-  return { text: fenced(words, crypto.randomUUID()), mimeType: 'text/plain' }
+  return { text: fenced(words), mimeType: 'text/plain' }
 }

@@ -45,14 +45,10 @@ const told_chars = 8
 /** 26 letters and the digits that are not mistaken for letters. */
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
-export const resticOf = ({ data_dir, target, secrets, signal }: Place, files = backupFilesOf(data_dir)): Restic =>
-  newRestic({
-    target,
-    secrets,
-    signal,
-    cache: files.cache,
-    key: { file: files.daily_key, id_file: files.daily_key_id },
-  })
+export function resticOf({ data_dir, target, secrets, signal }: Place): Restic {
+  const { cache, daily_key: file, daily_key_id: id_file } = backupFilesOf(data_dir)
+  return newRestic({ target, secrets, signal, cache, key: { file, id_file } })
+}
 
 /** Refuses what is not, or no longer, ours. */
 export async function openRepository(place: Place, locks = newDeadLocks()): Promise<Repository> {
