@@ -2,18 +2,18 @@
 import { renameSync, truncateSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { ask } from '#test/database.ts'
-import { startInstallation, type ReadyService, type TestInstallation } from '#test/installation.ts'
+import { startInstallation, type ReadyService } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { until } from '#test/until.ts'
 import { drill as drillOf, flipBit } from './drilling.ts'
 
-let howdah: TestInstallation
+const howdah = shared(startInstallation)
 let service: ReadyService
 let home = ''
 
 beforeAll(async () => {
-  howdah = await startInstallation()
   service = await howdah.createService({ cpu_millis: 'shared' })
   home = join(howdah.config.data_dir, 'local', 'services', service.service_id)
   const sql = (text: string) => ask(howdah.server.api_url, service, service.initial_password, text)
@@ -21,8 +21,6 @@ beforeAll(async () => {
   await sql('create table orders as select n, md5(n::text) from generate_series(1, 200000) n')
   await until(async () => (await readdir(join(home, 'archive'))).filter((name) => name.length === 24).length >= 2)
 })
-
-afterAll(() => howdah?.stop())
 
 const drill = () => drillOf(howdah, service)
 

@@ -11,17 +11,16 @@ import type { Service } from '#contract/service.ts'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { repository } from '#test/e2e/howdah.ts'
 import { startInRegion } from '#test/http/region.ts'
-import type { TestInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { howdahHere } from './user.ts'
 
-let installation: TestInstallation
+const installation = shared(startInRegion)
 let parent_id = ''
 let github: Server
 let comments: { id: number; body: string }[] = []
 let home = ''
 
 beforeAll(async () => {
-  installation = await startInRegion()
   parent_id = (await installation.createService({ name: 'shop' })).service_id
   // As much of GitHub's API as the comment needs.
   github = createServer((request, response) => {
@@ -45,7 +44,6 @@ beforeAll(async () => {
 afterAll(async () => {
   github?.close()
   github?.closeAllConnections()
-  await installation?.stop()
 })
 
 beforeEach(() => {

@@ -1,29 +1,19 @@
 // Which server, as whom, about what: profiles, folders, variables, names; what is asked before it is done; and every exit code.
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { leaveLogin } from '#cli/first-login.ts'
 import { savePassword } from '#cli/user/pgpass.ts'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
-import { type Callers, openCallers } from '#test/http/callers.ts'
+import { openCallers } from '#test/http/callers.ts'
 import { startInRegion } from '#test/http/region.ts'
-import type { TestInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { howdahHere } from './user.ts'
 
-let installation: TestInstallation
-let callers: Callers
+const installation = shared(startInRegion)
+const callers = shared(() => openCallers(installation))
 let home = ''
 const cwd = process.cwd()
-
-beforeAll(async () => {
-  installation = await startInRegion()
-  callers = await openCallers(installation)
-})
-
-afterAll(async () => {
-  await callers?.close()
-  await installation?.stop()
-})
 
 beforeEach(() => {
   home = newDataDir()

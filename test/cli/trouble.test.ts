@@ -11,17 +11,16 @@ import type { Service } from '#contract/service.ts'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { repository } from '#test/e2e/howdah.ts'
 import { startInRegion } from '#test/http/region.ts'
-import type { TestInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { howdahHere } from './user.ts'
 
-let installation: TestInstallation
+const installation = shared(startInRegion)
 let door: Server
 let home = ''
 /** How many answers to requests that make something are lost from now on. */
 let losses = 0
 
 beforeAll(async () => {
-  installation = await startInRegion()
   // In front of the server: it passes requests on, and breaks the connection instead of an answer.
   door = createServer((request, response) => void pass(request, response))
   await new Promise<void>((resolve) => door.listen(0, '127.0.0.1', resolve))
@@ -47,7 +46,6 @@ async function pass(request: IncomingMessage, response: ServerResponse): Promise
 afterAll(async () => {
   door?.close()
   door?.closeAllConnections()
-  await installation?.stop()
 })
 
 beforeEach(() => {

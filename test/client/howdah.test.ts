@@ -1,19 +1,13 @@
 // The client for programs against a real server: objects, waiting, streams, databases that end with a scope, and repeated requests.
 import { isDeepStrictEqual } from 'node:util'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { newHowdah, NoAnswerError } from '#contract/howdah.ts'
 import { withDatabase } from '#contract/testing.ts'
 import { startInRegion } from '#test/http/region.ts'
-import type { TestInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { until } from '#test/until.ts'
 
-let installation: TestInstallation
-
-beforeAll(async () => {
-  installation = await startInRegion()
-})
-
-afterAll(() => installation?.stop())
+const installation = shared(startInRegion)
 
 const options = () => ({ server: installation.server.url, token: installation.token })
 const howdah = () => newHowdah(options())

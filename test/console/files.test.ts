@@ -1,17 +1,12 @@
 // The console as files: who gets them, with which policy, and what stays as it was.
 import { request as httpRequest } from 'node:http'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startInstallation, type TestInstallation } from '#test/installation.ts'
+import { beforeAll, expect, test } from 'vitest'
+import { startInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { ensureBuilt } from './build.ts'
 
-let howdah: TestInstallation
-beforeAll(async () => {
-  await ensureBuilt()
-  howdah = await startInstallation()
-})
-afterAll(async () => {
-  await howdah.stop()
-})
+beforeAll(() => ensureBuilt())
+const howdah = shared(startInstallation)
 
 const html = { accept: 'text/html,application/xhtml+xml' }
 const get = (path: string, headers: Record<string, string> = html) => fetch(howdah.server.url + path, { headers })

@@ -1,22 +1,17 @@
 // The login of the console as a browser without scripts sees it: four routes, and what each refuses.
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { startInstallation, type TestInstallation } from '#test/installation.ts'
+import { beforeAll, expect, test, vi } from 'vitest'
+import { startInstallation } from '#test/installation.ts'
 import { type Browser, newBrowser } from '#test/oauth/browser.ts'
-import { openPeople, type People, type Person } from '#test/oauth/people.ts'
+import { openPeople, type Person } from '#test/oauth/people.ts'
+import { shared } from '#test/shared.ts'
 
-let howdah: TestInstallation
-let people: People
+const howdah = shared(startInstallation)
+const people = shared(() => openPeople(howdah))
 let person: Person
 let origin = ''
 beforeAll(async () => {
-  howdah = await startInstallation()
-  people = await openPeople(howdah)
   person = await people.newPerson('developer')
   origin = howdah.server.public_url
-})
-afterAll(async () => {
-  await people.close()
-  await howdah.stop()
 })
 
 const ours = { 'sec-fetch-site': 'same-origin', 'x-howdah-console': '1' }

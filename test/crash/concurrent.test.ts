@@ -1,26 +1,22 @@
 // Changes of mind in the middle, and many requests at once: the ends are consistent. Where the moment matters, the
 // provider is held at an effect while the other request comes.
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterEach, beforeAll, expect, test } from 'vitest'
 import type { Service } from '#contract/service.ts'
 import { ask } from '#test/database.ts'
-import { startInstallation, type TestInstallation } from '#test/installation.ts'
+import { startInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { orphansOf } from '#test/traces.ts'
 
-let howdah: TestInstallation
+const howdah = shared(() => startInstallation({ effect: (name) => atEffect?.(name) }))
 let atEffect: ((name: string) => Promise<void>) | undefined
 
 beforeAll(async () => {
-  howdah = await startInstallation({ effect: (name) => atEffect?.(name) })
   // The first one also waits for the template, which is no matter here.
   await remove((await howdah.createService({ cpu_millis: 'shared' })).service_id)
 })
 
 afterEach(() => {
   atEffect = undefined
-})
-
-afterAll(async () => {
-  await howdah?.stop()
 })
 
 const at = (service_id: string, verb = '') => `${howdah.services}/${service_id}${verb}`

@@ -1,30 +1,23 @@
 // What the server makes of a provider that fails, on one that fails when it is told to: what people read, when it is tried again, and
 // that all is well once it works.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import type { MemoryProvider } from '#providers/memory/memory.ts'
-import type { Db } from '#server/store/db.ts'
 import { nudge } from '#server/work.ts'
 import { openStoreOf } from '#test/database.ts'
-import { startInstallation, type TestInstallation } from '#test/installation.ts'
+import { startInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { until } from '#test/until.ts'
 
-let howdah: TestInstallation
+const regions = [
+  { region_code: 'local', provider: 'memory' },
+  { region_code: 'slow', provider: 'memory', delay_seconds: 3600 },
+] as const
+const howdah = shared(() => startInstallation({ config: { regions } }))
+const db = shared(() => openStoreOf(howdah))
 let provider: MemoryProvider
-let db: Db
 
-beforeAll(async () => {
-  const regions = [
-    { region_code: 'local', provider: 'memory' },
-    { region_code: 'slow', provider: 'memory', delay_seconds: 3600 },
-  ] as const
-  howdah = await startInstallation({ config: { regions } })
+beforeAll(() => {
   provider = providerOf('local')
-  db = openStoreOf(howdah)
-})
-
-afterAll(async () => {
-  await db?.close()
-  await howdah?.stop()
 })
 
 // The regions that are configured above.

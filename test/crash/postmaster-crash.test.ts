@@ -1,22 +1,18 @@
 // A database that dies by itself is noticed and started again, with everything that was committed.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { ask, loginTo } from '#test/database.ts'
-import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
+import { type ReadyService, startInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { listPostmasters, orphansOf, postmasterPid } from '#test/traces.ts'
 import { until } from '#test/until.ts'
 
-let howdah: TestInstallation
+const howdah = shared(() => startInstallation({ effect: (name) => atEffect?.(name) }))
 let service: ReadyService
 let atEffect: ((name: string) => Promise<void>) | undefined
 
 beforeAll(async () => {
-  howdah = await startInstallation({ effect: (name) => atEffect?.(name) })
   service = await howdah.createService({ cpu_millis: 'shared' })
   await query('create table kept (word text)')
-})
-
-afterAll(async () => {
-  await howdah?.stop()
 })
 
 const query = (sql: string) => ask(howdah.server.api_url, service, service.initial_password, sql)

@@ -1,30 +1,21 @@
 // Databases that die while the metadata store is unreachable are healed by their last wanted state, and events say so when
 // the store is back.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import type { ReadReplicaSet } from '#contract/replica-set.ts'
 import { findPrimary } from '#providers/local/postgres/primary.ts'
 import { nodeAt, nodeOf } from '#providers/local/host/layout.ts'
 import { findPostmaster } from '#providers/local/postgres/process.ts'
 import { ask } from '#test/database.ts'
-import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
+import { type ReadyService, startInstallation } from '#test/installation.ts'
 import { as_root } from '#test/provider/service-fixture.ts'
-import { startTestStore, type TestStore, withDb } from '#test/store/test-store.ts'
+import { shared } from '#test/shared.ts'
+import { startTestStore, withDb } from '#test/store/test-store.ts'
 import { until } from '#test/until.ts'
 
-let store: TestStore
-let howdah: TestInstallation
-
-beforeAll(async () => {
-  store = await startTestStore()
-  howdah = await startInstallation({ config: { database_url: store.url } })
-})
-
-afterAll(async () => {
-  // It cannot be left without its store.
-  await store?.startPostgres()
-  await howdah?.stop()
-  await store?.stop()
-})
+const store = shared(startTestStore)
+const howdah = shared(() => startInstallation({ config: { database_url: store.url } }))
+// It cannot be left without its store.
+afterAll(() => store.startPostgres())
 
 const query = (service: ReadyService, sql: string) => ask(howdah.server.api_url, service, service.initial_password, sql)
 

@@ -1,19 +1,18 @@
 // The guides at /docs: every page, every link between them, and the search; public, without a script, without the network.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
+import { shared } from '#test/shared.ts'
 import { root } from '#test/sources.ts'
-import type { TestInstallation } from '../installation.ts'
 import { startInRegion } from '../http/region.ts'
 
-let installation: TestInstallation
+const installation = shared(startInRegion)
 const pages = new Map<string, string>()
 
 const get = async (path: string) => await fetch(installation.server.url + path)
 const slugs = readdirSync(join(root, 'docs')).flatMap((name) => /^(.+)\.md$/.exec(name)?.[1] ?? [])
 
 beforeAll(async () => {
-  installation = await startInRegion()
   for (const path of ['/docs', '/docs/reference', ...slugs.map((slug) => `/docs/${slug}`)]) {
     const response = await get(path)
     expect([path, response.status]).toEqual([path, 200])
@@ -22,10 +21,6 @@ beforeAll(async () => {
     )
     pages.set(path, await response.text())
   }
-})
-
-afterAll(async () => {
-  await installation?.stop()
 })
 
 test('the list leads to every page', () => {

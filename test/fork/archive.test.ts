@@ -4,27 +4,25 @@ import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'no
 import { readdir, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { storeUrlOf } from '#test/database.ts'
-import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
+import { type ReadyService, startInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { until } from '#test/until.ts'
-import { type Family, familyOf } from './family.ts'
+import { familyOf } from './family.ts'
 
 /** Every pass over a service whose snapshots are due all the time is work for it. */
 const interval_ms = 200
 
-let installation: TestInstallation
-let family: Family
+const installation = shared(() => startInstallation({ config: { snapshots: { interval_seconds: 1, kept: 2 } } }))
+const family = familyOf(installation)
 let one: ReadyService
 let other: ReadyService
 
 beforeAll(async () => {
-  installation = await startInstallation({ config: { snapshots: { interval_seconds: 1, kept: 2 } } })
-  family = familyOf(installation)
   const newService = () => installation.createService({ cpu_millis: 'shared' })
   ;[one, other] = await Promise.all([newService(), newService()])
 })
-afterAll(() => installation.stop())
 
 const switchWal = (service: ReadyService) => family.asSuperuser(service, 'select pg_walfile_name(pg_switch_wal())')
 

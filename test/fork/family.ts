@@ -14,16 +14,20 @@ export type Family = ReturnType<typeof familyOf>
 export type ForkInput = { fork_strategy: 'NOW' | 'LAST_SNAPSHOT' | 'PITR'; target_time?: string; name?: string }
 
 export function familyOf(installation: TestInstallation) {
-  const { call, services } = installation
   const requestFork = async (parent: ReadyService, input: ForkInput): Promise<ReadyService> => {
-    const answer = await call('POST', `${services}/${parent.service_id}/forkService`, input)
+    const answer = await installation.call('POST', `${installation.services}/${parent.service_id}/forkService`, input)
     if (answer.status !== 202) throw new Error(`fork answered ${answer.status}: ${JSON.stringify(answer.body)}`)
     return answer.body as ReadyService // the contract's own answer to a fork
   }
   const session = (service: ReadyService): Promise<pg.Client> =>
     loginTo(installation.server.api_url, service, service.initial_password)
   const snapshots = async (service: ReadyService) =>
-    (await call<Static<typeof Snapshot>[]>('GET', `${services}/${service.service_id}/snapshots`)).body
+    (
+      await installation.call<Static<typeof Snapshot>[]>(
+        'GET',
+        `${installation.services}/${service.service_id}/snapshots`,
+      )
+    ).body
   return {
     requestFork,
     session,
@@ -70,8 +74,8 @@ export function familyOf(installation: TestInstallation) {
       return until(() => left().length === 0, { interval_ms: 200, what: 'nothing is left of the others' })
     },
     events: async (service: ReadyService): Promise<string[]> => {
-      const path = `${services}/${service.service_id}/events`
-      const { body } = await call<{ kind: string; message: string }[]>('GET', path)
+      const path = `${installation.services}/${service.service_id}/events`
+      const { body } = await installation.call<{ kind: string; message: string }[]>('GET', path)
       return body.map(({ kind, message }) => `${kind}: ${message}`)
     },
   }

@@ -2,15 +2,16 @@
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
+import { type ReadyService, startInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { until } from '#test/until.ts'
-import { type Family, familyOf } from './family.ts'
+import { familyOf } from './family.ts'
 
 const accounts = 200
 const writers = 3
 
-let installation: TestInstallation
-let family: Family
+const installation = shared(startInstallation)
+const family = familyOf(installation)
 let parent: ReadyService
 const stop = new AbortController()
 const work: Promise<void>[] = []
@@ -18,8 +19,6 @@ const work: Promise<void>[] = []
 const committed = new Set<string>()
 
 beforeAll(async () => {
-  installation = await startInstallation()
-  family = familyOf(installation)
   parent = await installation.createService({ name: 'busy', cpu_millis: 'shared' })
   await family.rows(parent, 'create table accounts (id int primary key, balance bigint not null)')
   await family.rows(parent, `insert into accounts select n, 1000 from generate_series(1, ${accounts}) as n`)
@@ -34,7 +33,6 @@ beforeAll(async () => {
 afterAll(async () => {
   stop.abort()
   await Promise.allSettled(work)
-  await installation.stop()
 })
 
 async function write(): Promise<void> {

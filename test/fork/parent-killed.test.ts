@@ -1,29 +1,27 @@
 // kill -9 of the parent's postmaster at every effect of a fork NOW: the fork has all that was committed before its
 // request, and the parent serves again.
 import { existsSync } from 'node:fs'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
+import { beforeAll, expect, test } from 'vitest'
+import { type ReadyService, startInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { listPostmasters } from '#test/traces.ts'
 import { until } from '#test/until.ts'
-import { type Family, familyOf } from './family.ts'
+import { familyOf } from './family.ts'
 
 /** The others are those of every new service, which have no parent. */
 const chosen = /^(lock|snapshots?|copy|fork|postmaster|deleted snapshot)\b/
 
-let installation: TestInstallation
-let family: Family
+const installation = shared(() => startInstallation({ effect: (name) => atEffect?.(name) }))
+const family = familyOf(installation)
 let parent: ReadyService
 let atEffect: ((name: string) => void | Promise<void>) | undefined
 let rows = 0
 
 beforeAll(async () => {
-  installation = await startInstallation({ effect: (name) => atEffect?.(name) })
-  family = familyOf(installation)
   parent = await installation.createService({ name: 'parent', cpu_millis: 'shared' })
   await family.rows(parent, 'create table t (n int)')
   await family.untilSnapshot(parent)
 })
-afterAll(() => installation.stop())
 
 test('a fork NOW has every commit, and the parent serves again, wherever the parent is killed', async () => {
   const effects = new Set<string>()

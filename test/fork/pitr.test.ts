@@ -1,13 +1,20 @@
 // Recovery to a moment, exact to the commit: between any two commits, at both edges of the window, in any time zone,
 // also of parents that were themselves recovered or do not run.
 import { existsSync } from 'node:fs'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
+import { type ReadyService, startInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { momentNow, until } from '#test/until.ts'
-import { type Family, familyOf } from './family.ts'
+import { familyOf } from './family.ts'
 
-let installation: TestInstallation
-let family: Family
+const installation = shared(() =>
+  startInstallation({
+    effect: async (name) => {
+      if (name === 'snapshot: make folder') await held
+    },
+  }),
+)
+const family = familyOf(installation)
 let parent: ReadyService
 /** moments[n] lies after the commit of row n and before that of row n + 1. */
 const moments: Date[] = []
@@ -17,12 +24,6 @@ const last_row = 6
 let held: Promise<void> | undefined
 
 beforeAll(async () => {
-  installation = await startInstallation({
-    effect: async (name) => {
-      if (name === 'snapshot: make folder') await held
-    },
-  })
-  family = familyOf(installation)
   parent = await installation.createService({ name: 'parent', cpu_millis: 'shared' })
   await family.rows(parent, 'create table t (n int)')
   await family.untilSnapshot(parent)
@@ -33,7 +34,6 @@ beforeAll(async () => {
   moments.push(await momentNow())
   await commitRows(parent, 1, last_row)
 })
-afterAll(() => installation.stop())
 
 async function commitRows(service: ReadyService, first: number, last: number): Promise<void> {
   const client = await family.session(service)

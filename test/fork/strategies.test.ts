@@ -1,26 +1,24 @@
 // The strategies on real data: what a fork holds and what is its own, parents that do not run, forks of forks, many at
 // once, and ends in the middle.
 import { readdirSync } from 'node:fs'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
+import { beforeAll, expect, test } from 'vitest'
+import { type ReadyService, startInstallation } from '#test/installation.ts'
 import { listPids } from '#test/data-dir.ts'
 import { countOf } from '#test/sample.ts'
+import { shared } from '#test/shared.ts'
 import { until } from '#test/until.ts'
-import { type Family, familyOf } from './family.ts'
+import { familyOf } from './family.ts'
 
-let installation: TestInstallation
-let family: Family
+const installation = shared(startInstallation)
+const family = familyOf(installation)
 let parent: ReadyService
 
 beforeAll(async () => {
-  installation = await startInstallation()
-  family = familyOf(installation)
   parent = await installation.createService({ name: 'parent', cpu_millis: 'shared' })
   await family.untilSnapshot(parent)
   await family.rows(parent, 'create table t (n int)')
   await family.rows(parent, 'insert into t values (1)')
 })
-afterAll(() => installation.stop())
 
 const at = ({ service_id }: ReadyService, verb = '') => `${installation.services}/${service_id}${verb}`
 

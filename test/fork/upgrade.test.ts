@@ -2,29 +2,26 @@
 // and nothing of those snapshots stays. It is made by this version, and then taken back to what that one had in store and on the disk.
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { WantedService } from '#providers/provider.ts'
 import { newId } from '#server/id.ts'
 import { storeUrlOf } from '#test/database.ts'
-import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
+import { type ReadyService, startInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { withDb } from '#test/store/test-store.ts'
 import { until } from '#test/until.ts'
-import { type Family, familyOf } from './family.ts'
+import { familyOf } from './family.ts'
 
-let installation: TestInstallation
-let family: Family
-/** Services that are new are not begun. */
-let held = false
-
-beforeAll(async () => {
-  installation = await startInstallation({
+const installation = shared(() =>
+  startInstallation({
     effect: (name) => {
       if (held && name === 'home: make') throw new Error('held up')
     },
-  })
-  family = familyOf(installation)
-})
-afterAll(() => installation.stop())
+  }),
+)
+const family = familyOf(installation)
+/** Services that are new are not begun. */
+let held = false
 
 const windowOf = async ({ service_id }: ReadyService) =>
   (await installation.call<{ restorable_from: string }>('GET', `${installation.services}/${service_id}/restorable`))

@@ -1,23 +1,13 @@
 // The statuses that the contract says an endpoint accepts are those that it accepts, of every endpoint: derived from the
 // table, so that an endpoint to come is asked from its first day.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { TestInstallation } from '../installation.ts'
+import { describe, expect, test } from 'vitest'
+import { shared } from '#test/shared.ts'
 import { startInRegion } from './region.ts'
-import { openReadyRows, type ReadyRows } from './ready-services.ts'
+import { openReadyRows } from './ready-services.ts'
 import { pathOf, rows as all_endpoints, valid_bodies } from './requests.ts'
 
-let howdah: TestInstallation
-let rows: ReadyRows
-
-beforeAll(async () => {
-  howdah = await startInRegion()
-  rows = openReadyRows(howdah)
-})
-
-afterAll(async () => {
-  await rows?.close()
-  await howdah?.stop()
-})
+const howdah = shared(startInRegion)
+const rows = shared(() => openReadyRows(howdah))
 
 /** How a row has the status: assignments in SQL. */
 const states = {

@@ -1,28 +1,23 @@
 // The audit log: every request that wanted to change something, by whom and how it ended; it only grows, it can be read
 // page by page, and there is no secret in it.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { AuditEntry } from '#contract/audit.ts'
 import type { FaultBody } from '#contract/fault.ts'
 import { newLog } from '#server/log.ts'
 import type { Call } from '../call.ts'
-import type { TestInstallation } from '../installation.ts'
+import { shared } from '../shared.ts'
 import { startInRegion } from './region.ts'
-import { type Callers, openCallers, type TestToken, userCredential, userVerifier } from './callers.ts'
+import { openCallers, type TestToken, userCredential, userVerifier } from './callers.ts'
 
 type Page = { entries: AuditEntry[]; last_cursor?: string } & FaultBody
 
 const logged: string[] = []
-let installation: TestInstallation
-let callers: Callers
+const log = newLog('error', { write: (line) => void logged.push(line) })
+const installation = shared(() => startInRegion({ verifiers: [userVerifier], log }))
+const callers = shared(() => openCallers(installation))
 let project_id: string
 let owner: TestToken
 let call: Call
-
-beforeAll(async () => {
-  const log = newLog('error', { write: (line) => void logged.push(line) })
-  installation = await startInRegion({ verifiers: [userVerifier], log })
-  callers = await openCallers(installation)
-})
 
 // Every test has a log of its own.
 async function inNewProject(): Promise<string> {
@@ -31,11 +26,6 @@ async function inNewProject(): Promise<string> {
   call = callers.callWith(owner.token)
   return `/projects/${project_id}`
 }
-
-afterAll(async () => {
-  await callers?.close()
-  await installation?.stop()
-})
 
 async function entries(): Promise<AuditEntry[]> {
   const { body } = await call<Page>('GET', `/projects/${project_id}/audit?limit=500`)

@@ -3,12 +3,12 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import type { TSchema } from 'typebox'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { fault_status } from '#contract/fault.ts'
 import { faultsOf, objectOf, plainSchema } from '#contract/openapi.ts'
 import { nameProblem } from '#contract/problem.ts'
 import type { Service } from '#contract/service.ts'
-import type { TestInstallation } from '../installation.ts'
+import { shared } from '#test/shared.ts'
 import { needs } from '../offered.ts'
 import { examplesOf } from '../sample.ts'
 import { withoutMeasures } from './measures.ts'
@@ -21,19 +21,14 @@ const parameters = { seed, endOnFailure: true, ...examplesOf(runs_per_property) 
 
 const patience = { timeout: 60_000, interval: 50 }
 
-let installation: TestInstallation
+const installation = shared(startInRegion)
 let service_id: string
 let before: unknown
 
 beforeAll(async () => {
-  installation = await startInRegion()
   const ready = await installation.createService({ name: 'bystander' })
   service_id = ready.service_id
   before = await listedServices()
-})
-
-afterAll(async () => {
-  await installation?.stop()
 })
 
 const send = (row: Row, body: unknown, headers: Record<string, string> = {}) =>

@@ -1,21 +1,15 @@
 // What an installation says it can do, on the region under test and on several at once.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Capabilities } from '#contract/capabilities.ts'
-import type { TestInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { newCall } from '#test/call.ts'
 import { startInRegion } from './region.ts'
 
-let howdah: TestInstallation
-
-beforeAll(async () => {
-  const regions = [
-    { region_code: 'one', provider: 'memory' },
-    { region_code: 'two', provider: 'memory' },
-  ] as const
-  howdah = await startInRegion({ config: { regions } })
-})
-
-afterAll(() => howdah?.stop())
+const regions = [
+  { region_code: 'one', provider: 'memory' },
+  { region_code: 'two', provider: 'memory' },
+] as const
+const howdah = shared(() => startInRegion({ config: { regions } }))
 
 const capabilities = async () => (await howdah.call('GET', '/capabilities')).body as unknown as Capabilities // the contract's own answer
 

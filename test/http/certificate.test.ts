@@ -1,17 +1,11 @@
 // The certificate by which clients verify the databases of a region.
 import { X509Certificate } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { shared } from '#test/shared.ts'
 import { newCall } from '../call.ts'
-import type { TestInstallation } from '../installation.ts'
 import { startWithDatabases } from './region.ts'
 
-let installation: TestInstallation
-
-beforeAll(async () => {
-  installation = await startWithDatabases()
-})
-
-afterAll(() => installation?.stop())
+const installation = shared(startWithDatabases)
 
 test('the certificate of the installation is served without a credential', async () => {
   const answer = await newCall(installation.server.api_url, undefined)<string>('GET', '/ca.pem')

@@ -1,24 +1,19 @@
 // Protection from deletion, and deleted services that are kept: listed, restored and removed for good; on one installation.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import type { DeletedService } from '#contract/deletion.ts'
 import type { Service } from '#contract/service.ts'
 import { openStoreOf, untilWaiting } from '#test/database.ts'
-import type { TestInstallation } from '#test/installation.ts'
 import { needs } from '#test/offered.ts'
+import { shared } from '#test/shared.ts'
 import { until } from '#test/until.ts'
 import { withoutMeasures } from './measures.ts'
 import { startInRegion } from './region.ts'
 
-let howdah: TestInstallation
+const howdah = shared(() => startInRegion({ config: { undelete: 3600 } }))
 let deleted: string
 
 beforeAll(async () => {
-  howdah = await startInRegion({ config: { undelete: 3600 } })
   deleted = `/projects/${howdah.project_id}/deletedServices`
-})
-
-afterAll(async () => {
-  await howdah?.stop()
 })
 
 const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString()

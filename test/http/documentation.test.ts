@@ -1,26 +1,21 @@
 // The API describes itself: complete, public, and without the network.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { fault_status } from '#contract/fault.ts'
 import { newOpenApi } from '#contract/openapi.ts'
 import { version } from '#contract/version.ts'
+import { shared } from '#test/shared.ts'
 import { newCall } from '../call.ts'
-import type { TestInstallation } from '../installation.ts'
 import { startInRegion } from './region.ts'
 import { rows } from './requests.ts'
 
-let installation: TestInstallation
+const installation = shared(startInRegion)
 let page: string
 let page_headers: Headers
 
 beforeAll(async () => {
-  installation = await startInRegion()
   const response = await fetch(`${installation.server.docs_url}/reference`)
   page = await response.text()
   page_headers = response.headers
-})
-
-afterAll(async () => {
-  await installation?.stop()
 })
 
 test('the OpenAPI document is served without a credential', async () => {

@@ -1,28 +1,21 @@
 // Every error code that exists, provoked through the front door: its status, its shape, its headers.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { fault_status, type FaultCode } from '#contract/fault.ts'
 import { services_per_project_max } from '#server/service/rules.ts'
+import { shared } from '#test/shared.ts'
 import { type Answer, newCall, type ServiceOrFault } from '../call.ts'
 import { stopStoreOf } from '../database.ts'
-import type { TestInstallation } from '../installation.ts'
 import { startInRegion } from './region.ts'
 import { until } from '../until.ts'
-import { type Callers, openCallers } from './callers.ts'
+import { openCallers } from './callers.ts'
 
-let installation: TestInstallation
-let callers: Callers
+const installation = shared(startInRegion)
+const callers = shared(() => openCallers(installation))
 let at: string
 
 beforeAll(async () => {
-  installation = await startInRegion()
-  callers = await openCallers(installation)
   const { service_id } = await installation.createService()
   at = `${installation.services}/${service_id}`
-})
-
-afterAll(async () => {
-  await callers?.close()
-  await installation?.stop()
 })
 
 type Provoked = () => Promise<Answer<ServiceOrFault>>

@@ -1,21 +1,18 @@
 // A request can be wrong in its form, which the contract's schemas say, and in what only the rules of its resource know.
 // One answer tells of both, and does not complain about what merely follows from a member that is wrong already.
 import type { TSchema } from 'typebox'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { objectOf } from '#contract/openapi.ts'
-import type { TestInstallation } from '../installation.ts'
+import { shared } from '#test/shared.ts'
 import { startInRegion } from './region.ts'
 import { pathOf, type Row, rows, valid_bodies } from './requests.ts'
 
-let howdah: TestInstallation
+const howdah = shared(startInRegion)
 let service_id: string
 
 beforeAll(async () => {
-  howdah = await startInRegion()
   service_id = (await howdah.createService()).service_id
 })
-
-afterAll(() => howdah?.stop())
 
 const any_service = 'nosuchid00'
 const past = '2020-01-01T00:00:00Z'

@@ -1,30 +1,23 @@
 // Every example that the contract gives of a body or a query, sent to a real server: it is taken as it stands. Ids in paths
 // are those of what the examples themselves have made.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import type { EndpointName } from '#contract/api.ts'
 import { exampleOf } from '#contract/example.ts'
 import type { ReadReplicaSet } from '#contract/replica-set.ts'
+import { shared } from '#test/shared.ts'
 import { newCall, type ServiceOrFault } from '../call.ts'
-import type { TestInstallation } from '../installation.ts'
-import { type Callers, openCallers, userCredential, userVerifier } from './callers.ts'
+import { openCallers, userCredential, userVerifier } from './callers.ts'
 import { reasonsAgainst } from '../offered.ts'
 import { until } from '../until.ts'
 import { startInRegion } from './region.ts'
 import { pathOf, rows } from './requests.ts'
 
-let howdah: TestInstallation
-let callers: Callers
+const howdah = shared(() => startInRegion({ verifiers: [userVerifier] }))
+const callers = shared(() => openCallers(howdah))
 let credential: string
 
 beforeAll(async () => {
-  howdah = await startInRegion({ verifiers: [userVerifier] })
-  callers = await openCallers(howdah)
   credential = userCredential(await callers.newToken('owner'))
-})
-
-afterAll(async () => {
-  await callers?.close()
-  await howdah?.stop()
 })
 
 const with_example = rows.filter(({ endpoint }) => endpoint.body !== undefined || endpoint.query !== undefined)

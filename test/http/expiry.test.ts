@@ -1,23 +1,15 @@
 // Services that end by themselves, and the filters and pages of the list, on one installation.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { ProjectEvent } from '#contract/event.ts'
 import type { Service } from '#contract/service.ts'
 import type { Static } from 'typebox'
 import type { Answer } from '#test/call.ts'
 import { openStoreOf } from '#test/database.ts'
-import type { TestInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { until } from '#test/until.ts'
 import { startInRegion } from './region.ts'
 
-let howdah: TestInstallation
-
-beforeAll(async () => {
-  howdah = await startInRegion()
-})
-
-afterAll(async () => {
-  await howdah?.stop()
-})
+const howdah = shared(startInRegion)
 
 const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString()
 const setExpiry = (service_id: string, expires_at: unknown) =>

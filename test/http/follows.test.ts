@@ -1,21 +1,18 @@
 // What a 202 of a snapshot is followed by is what the contract says: a snapshot that was taken is complete in the list, and one that was
 // deleted is in no list, and 404.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { api } from '#contract/api.ts'
 import { type Client, newClient } from '#contract/client.ts'
-import type { TestInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { until } from '#test/until.ts'
 import { startInRegion } from './region.ts'
 
-let howdah: TestInstallation
+const howdah = shared(startInRegion)
 let client: Client
 
 beforeAll(async () => {
-  howdah = await startInRegion()
   client = newClient({ base_url: howdah.server.api_url, token: howdah.token })
 })
-
-afterAll(() => howdah?.stop())
 
 test('a snapshot is taken until it is complete, and deleted until it is gone', async () => {
   expect([api.takeSnapshot.follows, api.deleteSnapshot.follows]).toEqual(['snapshot', 'gone'])

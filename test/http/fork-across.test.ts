@@ -1,19 +1,13 @@
 // A fork into another region: what it needs, and how both services look meanwhile.
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { TestInstallation } from '#test/installation.ts'
+import { expect, test } from 'vitest'
+import { shared } from '#test/shared.ts'
 import { startInRegion } from './region.ts'
 
-let howdah: TestInstallation
-
-beforeAll(async () => {
-  const regions = [
-    { region_code: 'here', provider: 'memory' },
-    { region_code: 'there', provider: 'memory' },
-  ] as const
-  howdah = await startInRegion({ config: { regions } })
-})
-
-afterAll(() => howdah?.stop())
+const regions = [
+  { region_code: 'here', provider: 'memory' },
+  { region_code: 'there', provider: 'memory' },
+] as const
+const howdah = shared(() => startInRegion({ config: { regions } }))
 
 const now = { fork_strategy: 'NOW', region_code: 'there' }
 const fork = (service_id: string, input: object, headers = {}) =>

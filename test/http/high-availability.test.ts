@@ -1,22 +1,12 @@
 // Replicas and the pooler as requests see them: what is answered, what is refused, and with which words.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Service } from '#contract/service.ts'
-import type { TestInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { startInRegion } from './region.ts'
-import { openReadyRows, type ReadyRows } from './ready-services.ts'
+import { openReadyRows } from './ready-services.ts'
 
-let howdah: TestInstallation
-let rows: ReadyRows
-
-beforeAll(async () => {
-  howdah = await startInRegion()
-  rows = openReadyRows(howdah)
-})
-
-afterAll(async () => {
-  await rows?.close()
-  await howdah?.stop()
-})
+const howdah = shared(startInRegion)
+const rows = shared(() => openReadyRows(howdah))
 
 const post = async (service: string | Promise<string>, verb: string, body?: unknown) =>
   howdah.call('POST', `${howdah.services}/${await service}/${verb}`, body)

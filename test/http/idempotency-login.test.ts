@@ -1,17 +1,12 @@
 // The password that every answer to one Idempotency-Key has is the one that logs in.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { ask } from '#test/database.ts'
-import type { ReadyService, TestInstallation } from '#test/installation.ts'
+import type { ReadyService } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { startWithDatabases } from './region.ts'
 
-let howdah: TestInstallation
-
-beforeAll(async () => {
-  howdah = await startWithDatabases()
-})
-
-afterAll(() => howdah?.stop())
+const howdah = shared(startWithDatabases)
 
 test('the password of the first and of every repeated answer logs in', async () => {
   const headers = { 'idempotency-key': randomUUID() }

@@ -1,24 +1,14 @@
 // Creating the same service again: what an Idempotency-Key promises, and what happens without one.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Service } from '#contract/service.ts'
-import type { TestInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { until } from '#test/until.ts'
-import { openReadyRows, type ReadyRows } from './ready-services.ts'
+import { openReadyRows } from './ready-services.ts'
 import { startInRegion } from './region.ts'
 
-let howdah: TestInstallation
-let rows: ReadyRows
-
-beforeAll(async () => {
-  howdah = await startInRegion()
-  rows = openReadyRows(howdah)
-})
-
-afterAll(async () => {
-  await rows?.close()
-  await howdah?.stop()
-})
+const howdah = shared(startInRegion)
+const rows = shared(() => openReadyRows(howdah))
 
 const create = (body: Record<string, unknown>, key?: string) =>
   howdah.call(

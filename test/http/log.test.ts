@@ -1,21 +1,18 @@
 // What the log says of requests: one line each, enough to find it again, and nothing that was sent.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { newLog } from '#server/log.ts'
+import { shared } from '#test/shared.ts'
 import type { Call } from '../call.ts'
-import type { TestInstallation } from '../installation.ts'
 import { until } from '../until.ts'
 import { startInRegion } from './region.ts'
 
 const lines: string[] = []
-let howdah: TestInstallation
+const howdah = shared(() => startInRegion({ log: newLog('info', { write: (line: string) => void lines.push(line) }) }))
 let call: Call
 
 beforeAll(async () => {
-  howdah = await startInRegion({ log: newLog('info', { write: (line: string) => void lines.push(line) }) })
   call = howdah.call
 })
-
-afterAll(() => howdah?.stop())
 
 function linesOf(request_id: string): Record<string, unknown>[] {
   return lines

@@ -1,32 +1,25 @@
 // Members: added, invited, promoted, demoted, removed; none above the caller's own role, and never without an owner.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { FaultBody } from '#contract/fault.ts'
 import type { Member } from '#contract/member.ts'
+import { shared } from '#test/shared.ts'
 import type { Call } from '../call.ts'
-import type { TestInstallation } from '../installation.ts'
 import { startInRegion } from './region.ts'
 import { until } from '../until.ts'
-import { type Callers, openCallers, type TestToken, userCredential, userVerifier } from './callers.ts'
+import { openCallers, type TestToken, userCredential, userVerifier } from './callers.ts'
 
 type Answer = Member & FaultBody
 
-let installation: TestInstallation
-let callers: Callers
+const installation = shared(() => startInRegion({ verifiers: [userVerifier] }))
+const callers = shared(() => openCallers(installation))
 let members: string
 let admin: Call
 let owner: Call
 
 beforeAll(async () => {
-  installation = await startInRegion({ verifiers: [userVerifier] })
-  callers = await openCallers(installation)
   members = `/projects/${installation.project_id}/members`
   admin = callers.callWith((await callers.newToken('admin')).token)
   owner = installation.call
-})
-
-afterAll(async () => {
-  await callers?.close()
-  await installation?.stop()
 })
 
 const setRole = (call: Call, member: TestToken, role: string) =>

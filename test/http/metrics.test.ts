@@ -1,26 +1,22 @@
 // Metrics on a real installation: on the service, over time, and for Prometheus.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { Capabilities } from '#contract/capabilities.ts'
 import { metric_names, metric_series } from '#contract/metric.ts'
 import { loginTo } from '#test/database.ts'
-import type { ReadyService, TestInstallation } from '#test/installation.ts'
+import type { ReadyService } from '#test/installation.ts'
 import { scrape } from '#test/metrics-scrape.ts'
 import { objectionsTo, why_no_promtool } from '#test/promtool.ts'
+import { shared } from '#test/shared.ts'
 import { until } from '#test/until.ts'
 import { startWithDatabases } from './region.ts'
 
 type Series = { labels: { role: string }; data: { time: string; value: number | null }[] }[]
 
-let howdah: TestInstallation
+const howdah = shared(() => startWithDatabases({ sample_interval_ms: 500 }))
 let service: ReadyService
 
 beforeAll(async () => {
-  howdah = await startWithDatabases({ sample_interval_ms: 500 })
   service = await howdah.createService({ cpu_millis: 'shared' })
-})
-
-afterAll(async () => {
-  await howdah?.stop()
 })
 
 const path = (verb = '') => `${howdah.services}/${service.service_id}${verb}`

@@ -1,28 +1,21 @@
 // Projects from their making to their end, and who their callers are, for both kinds of caller.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { unknown_project } from '#contract/fault.ts'
+import { shared } from '#test/shared.ts'
 import type { Call } from '../call.ts'
-import type { TestInstallation } from '../installation.ts'
 import { startInRegion } from './region.ts'
-import { type Callers, openCallers, type TestToken, userCredential, userVerifier } from './callers.ts'
+import { openCallers, type TestToken, userCredential, userVerifier } from './callers.ts'
 
 type Project = { id: string; name: string; code: string; message: string }
 
-let installation: TestInstallation
-let callers: Callers
+const installation = shared(() => startInRegion({ verifiers: [userVerifier] }))
+const callers = shared(() => openCallers(installation))
 let person: TestToken
 let user: Call
 
 beforeAll(async () => {
-  installation = await startInRegion({ verifiers: [userVerifier] })
-  callers = await openCallers(installation)
   person = await callers.newToken('viewer')
   user = callers.callWith(userCredential(person))
-})
-
-afterAll(async () => {
-  await callers?.close()
-  await installation?.stop()
 })
 
 async function newProject(name: string): Promise<string> {

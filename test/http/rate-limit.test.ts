@@ -1,26 +1,17 @@
 // Rate limits through the front door, with limits so low that any machine meets them: who is refused, how, and who is
 // not. Behind a trusted proxy the proxy names the address.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { AuditEntry } from '#contract/audit.ts'
 import { type Answer, newCall, type ServiceOrFault } from '../call.ts'
-import type { TestInstallation } from '../installation.ts'
+import { shared } from '../shared.ts'
 import { startInRegion } from './region.ts'
 import { until } from '../until.ts'
-import { type Callers, openCallers } from './callers.ts'
+import { openCallers } from './callers.ts'
 
-let installation: TestInstallation
-let callers: Callers
-
-beforeAll(async () => {
-  // A caller: 2 a second and 10 at once. An address: ten times that. A stranger: 0.2 a second and 2 at once.
-  installation = await startInRegion({ config: { rate_limit: 2, trusted_proxies: ['127.0.0.1'] } })
-  callers = await openCallers(installation)
-})
-
-afterAll(async () => {
-  await callers?.close()
-  await installation?.stop()
-})
+/** A caller: 2 a second and 10 at once. An address: ten times that. A stranger: 0.2 a second and 2 at once. */
+const config = { rate_limit: 2, trusted_proxies: ['127.0.0.1'] }
+const installation = shared(() => startInRegion({ config }))
+const callers = shared(() => openCallers(installation))
 
 /** Asks, ten at once, until one is refused for being too many. */
 async function untilRefused(token: string | undefined, headers: Record<string, string>) {

@@ -1,28 +1,16 @@
 // Read replica sets as requests see them: what is answered, what is refused, and with which words.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { ReadReplicaSet } from '#contract/replica-set.ts'
 import { newCall } from '#test/call.ts'
-import type { TestInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { startInRegion } from './region.ts'
-import { type Callers, openCallers } from './callers.ts'
-import { openReadyRows, type ReadyRows } from './ready-services.ts'
+import { openCallers } from './callers.ts'
+import { openReadyRows } from './ready-services.ts'
 import { pathOf, rows as all_endpoints, valid_bodies } from './requests.ts'
 
-let howdah: TestInstallation
-let callers: Callers
-let rows: ReadyRows
-
-beforeAll(async () => {
-  howdah = await startInRegion()
-  callers = await openCallers(howdah)
-  rows = openReadyRows(howdah)
-})
-
-afterAll(async () => {
-  await rows?.close()
-  await callers?.close()
-  await howdah?.stop()
-})
+const howdah = shared(startInRegion)
+const callers = shared(() => openCallers(howdah))
+const rows = shared(() => openReadyRows(howdah))
 
 const small = { cpu_millis: 500, memory_gbs: 2 }
 const sets = (service_id: string) => `${howdah.services}/${service_id}/replicaSets`

@@ -1,24 +1,16 @@
 // Rewinds, resets and masks by the API: what is refused, what is kept, and what is told.
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { openStoreOf } from '#test/database.ts'
-import type { TestInstallation } from '#test/installation.ts'
 import { needs } from '#test/offered.ts'
+import { shared } from '#test/shared.ts'
 import { until } from '#test/until.ts'
 import { startInRegion } from './region.ts'
 
 type Seen = { id: string; kind: string; status: string; taken?: string }
 
-let howdah: TestInstallation
-
-beforeAll(async () => {
-  howdah = await startInRegion()
-})
+const howdah = shared(startInRegion)
 
 beforeEach((context) => needs(context, howdah, 'rewinds'))
-
-afterAll(async () => {
-  await howdah?.stop()
-})
 
 const placeOf = (service_id: string) => `${howdah.services}/${service_id}`
 const completeOf = async (at: string) =>

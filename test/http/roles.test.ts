@@ -1,13 +1,13 @@
 // Who is let in at all: no caller with a credential that is wrong in any way, and to no kind of caller a project of others is known. One door
 // leads to all endpoints, so some of them are tried in each run; test/security/role-matrix.test.ts asks every endpoint as every kind of caller.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { isRole, type Role, roles } from '#contract/endpoint.ts'
 import { unknown_project } from '#contract/fault.ts'
 import { revokeToken } from '#server/identity/token.ts'
+import { shared } from '#test/shared.ts'
 import { newCall } from '../call.ts'
-import type { TestInstallation } from '../installation.ts'
 import { startInRegion } from './region.ts'
-import { type Callers, openCallers, type TestToken, userCredential, userVerifier } from './callers.ts'
+import { openCallers, type TestToken, userCredential, userVerifier } from './callers.ts'
 import { giveAddresses } from '#test/addresses.ts'
 import { sampleOf } from '#test/sample.ts'
 import { pathOf, type Row, rows, valid_bodies } from './requests.ts'
@@ -15,8 +15,8 @@ import { pathOf, type Row, rows, valid_bodies } from './requests.ts'
 const kinds = ['token', 'token with a role of its own', 'user'] as const
 type Kind = (typeof kinds)[number]
 
-let installation: TestInstallation
-let callers: Callers
+const installation = shared(() => startInRegion({ verifiers: [userVerifier] }))
+const callers = shared(() => openCallers(installation))
 let tokens: Record<Role, TestToken>
 let limited: Record<Role, TestToken>
 let foreign: TestToken
@@ -24,8 +24,6 @@ let expired: TestToken
 let revoked: TestToken
 
 beforeAll(async () => {
-  installation = await startInRegion({ verifiers: [userVerifier] })
-  callers = await openCallers(installation)
   const ofEveryRole = async (newToken: (role: Role) => Promise<TestToken>) => {
     const made = roles.map(async (role) => [role, await newToken(role)] as const)
     return Object.fromEntries(await Promise.all(made)) as Record<Role, TestToken> // one entry for each role
@@ -43,11 +41,6 @@ beforeAll(async () => {
     [installation.project_id],
   )
   await giveAddresses(callers.db)
-})
-
-afterAll(async () => {
-  await callers?.close()
-  await installation?.stop()
 })
 
 function send(row: Row, authorization: string | undefined, project_id: string) {

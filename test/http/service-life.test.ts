@@ -1,25 +1,18 @@
 // The whole life of a service as a client sees it, from its creation to the 404, on one installation; the tests tell
 // one sequence and run in their order.
 import type pg from 'pg'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Service } from '#contract/service.ts'
 import { ask, loginTo } from '#test/database.ts'
-import type { ReadyService, TestInstallation } from '#test/installation.ts'
+import type { ReadyService } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { until } from '#test/until.ts'
 import { withoutMeasures } from './measures.ts'
 import { startWithDatabases } from './region.ts'
 
-let howdah: TestInstallation
+const howdah = shared(startWithDatabases)
 let service: ReadyService
 let password: string
-
-beforeAll(async () => {
-  howdah = await startWithDatabases()
-})
-
-afterAll(async () => {
-  await howdah?.stop()
-})
 
 const path = (verb = '') => `${howdah.services}/${service.service_id}${verb}`
 const query = (sql: string) => ask(howdah.server.api_url, service, password, sql)

@@ -5,14 +5,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { FaultBody } from '#contract/fault.ts'
 import type { LogHistogram, ServiceLogs } from '#contract/log.ts'
 import { loginTo } from '#test/database.ts'
-import type { ReadyService, TestInstallation } from '#test/installation.ts'
+import type { ReadyService } from '#test/installation.ts'
 import { isOffered } from '#test/offered.ts'
+import { shared } from '#test/shared.ts'
 import { until } from '#test/until.ts'
 import { startWithDatabases } from './region.ts'
 
 type Logs = Static<typeof ServiceLogs> & FaultBody
 
-let howdah: TestInstallation
+const howdah = shared(startWithDatabases)
 let service: ReadyService
 let client: pg.Client
 let is_complete: boolean
@@ -20,7 +21,6 @@ let is_complete: boolean
 const entries_written = 1_230
 
 beforeAll(async () => {
-  howdah = await startWithDatabases()
   service = await howdah.createService({ cpu_millis: 'shared' })
   client = await loginTo(howdah.server.api_url, service, service.initial_password)
   is_complete = await isOffered(howdah, 'complete_logs')
@@ -34,7 +34,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await client?.end()
-  await howdah?.stop()
 })
 
 const logs = (service_id = service.service_id) => `${howdah.services}/${service_id}/logs`

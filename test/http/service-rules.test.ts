@@ -1,25 +1,14 @@
 // What is refused, by which code and with which words: wrong states, and what this installation does not offer. Nothing
 // refused leaves a trace.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Db } from '#server/store/db.ts'
+import { describe, expect, test } from 'vitest'
 import { services_per_project_max } from '#server/service/rules.ts'
 import { openStoreOf } from '#test/database.ts'
 import { giveAddresses } from '#test/addresses.ts'
-import type { TestInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { startInRegion } from './region.ts'
 
-let howdah: TestInstallation
-let db: Db
-
-beforeAll(async () => {
-  howdah = await startInRegion()
-  db = openStoreOf(howdah)
-})
-
-afterAll(async () => {
-  await db?.close()
-  await howdah?.stop()
-})
+const howdah = shared(startInRegion)
+const db = shared(() => openStoreOf(howdah))
 
 const small = { cpu_millis: '500', memory_gbs: '2' }
 const create = (input: Record<string, unknown>) => howdah.call('POST', howdah.services, { name: 'refused', ...input })

@@ -1,19 +1,11 @@
 // The schedule of a service's snapshots by the API.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { openStoreOf } from '#test/database.ts'
-import type { TestInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { until } from '#test/until.ts'
 import { startInRegion } from './region.ts'
 
-let howdah: TestInstallation
-
-beforeAll(async () => {
-  howdah = await startInRegion()
-})
-
-afterAll(async () => {
-  await howdah?.stop()
-})
+const howdah = shared(startInRegion)
 
 test('a service has a schedule of its own, takes and drops snapshots by it, and follows the installation again', async () => {
   const { service_id } = await howdah.createService()

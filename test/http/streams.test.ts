@@ -1,30 +1,23 @@
 // Lists that go on, through the front door: events of a service and of a project, and logs, as the typed client reads them.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { newClient, type Client } from '#contract/client.ts'
 import { Fault } from '#contract/fault.ts'
 import { resumed } from '#contract/follow.ts'
 import { newLog } from '#server/log.ts'
 import { newCall } from '#test/call.ts'
-import type { TestInstallation } from '#test/installation.ts'
 import { needs } from '#test/offered.ts'
+import { shared } from '#test/shared.ts'
 import { until } from '#test/until.ts'
-import { type Callers, openCallers } from './callers.ts'
+import { openCallers } from './callers.ts'
 import { startInRegion } from './region.ts'
 
-let howdah: TestInstallation
-let callers: Callers
+const howdah = shared(() => startInRegion({ log: newLog('warn', { write: (line) => void log_lines.push(line) }) }))
+const callers = shared(() => openCallers(howdah))
 let client: Client
 const log_lines: string[] = []
 
 beforeAll(async () => {
-  howdah = await startInRegion({ log: newLog('warn', { write: (line) => void log_lines.push(line) }) })
-  callers = await openCallers(howdah)
   connect()
-})
-
-afterAll(async () => {
-  await callers?.close()
-  await howdah?.stop()
 })
 
 /** A server that was started again listens at another port. */

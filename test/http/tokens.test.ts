@@ -9,23 +9,21 @@ import { listTokens } from '#server/identity/store.ts'
 import { revokeToken } from '#server/identity/token.ts'
 import { newLog } from '#server/log.ts'
 import { type Server, startServer } from '#server/main.ts'
+import { shared } from '#test/shared.ts'
 import { type Call, newCall, type ServiceOrFault } from '../call.ts'
-import type { TestInstallation } from '../installation.ts'
 import { startInRegion } from './region.ts'
 import { until } from '../until.ts'
-import { type Callers, openCallers, type TestToken, userCredential, userVerifier } from './callers.ts'
+import { openCallers, type TestToken, userCredential, userVerifier } from './callers.ts'
 
 type Made = Token & { secret_key: string } & FaultBody
 
-let installation: TestInstallation
-let callers: Callers
+const installation = shared(() => startInRegion({ verifiers: [userVerifier] }))
+const callers = shared(() => openCallers(installation))
 let tokens: Record<Role, TestToken>
 let foreign: TestToken
 let all: string
 
 beforeAll(async () => {
-  installation = await startInRegion({ verifiers: [userVerifier] })
-  callers = await openCallers(installation)
   tokens = {
     viewer: await callers.newToken('viewer'),
     developer: await callers.newToken('developer'),
@@ -34,11 +32,6 @@ beforeAll(async () => {
   }
   foreign = await callers.newToken('owner', { project_id: await callers.newProject() })
   all = `/projects/${installation.project_id}/tokens`
-})
-
-afterAll(async () => {
-  await callers?.close()
-  await installation?.stop()
 })
 
 function callWith(authorization: string | undefined) {

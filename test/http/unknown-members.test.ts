@@ -1,23 +1,16 @@
 // Members and query parameters that an endpoint does not know are refused, and the answer names the one probably meant: a
 // misspelt count must not be answered as if it had been understood. What published clients send beside that is ignored.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { TestInstallation } from '../installation.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { shared } from '#test/shared.ts'
 import { startInRegion } from './region.ts'
-import { openReadyRows, type ReadyRows } from './ready-services.ts'
+import { openReadyRows } from './ready-services.ts'
 
-let howdah: TestInstallation
-let rows: ReadyRows
+const howdah = shared(startInRegion)
+const rows = shared(() => openReadyRows(howdah))
 let ready: string
 
 beforeAll(async () => {
-  howdah = await startInRegion()
-  rows = openReadyRows(howdah)
   ready = `${howdah.services}/${await rows.newService()}`
-})
-
-afterAll(async () => {
-  await rows?.close()
-  await howdah?.stop()
 })
 
 async function expectRefusal(method: string, path: string, body: unknown, details: string): Promise<void> {

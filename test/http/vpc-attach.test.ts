@@ -1,29 +1,19 @@
 // Attaching services to VPCs by the API: what is refused, and which addresses are given.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { unknown_service, unknown_vpc } from '#contract/fault.ts'
-import type { TestInstallation } from '../installation.ts'
 import { giveAddresses } from '#test/addresses.ts'
 import { untilWaiting } from '#test/database.ts'
 import { needs } from '#test/offered.ts'
+import { shared } from '#test/shared.ts'
 import { until } from '#test/until.ts'
 import { newAttaching } from './attaching.ts'
-import { type Callers, openCallers } from './callers.ts'
+import { openCallers } from './callers.ts'
 import { startInRegion } from './region.ts'
 
 type Attached = { vpcEndpoint?: object; vpc_endpoint?: object; endpoint: { host: string; port: number } }
 
-let howdah: TestInstallation
-let callers: Callers
-
-beforeAll(async () => {
-  howdah = await startInRegion()
-  callers = await openCallers(howdah)
-})
-
-afterAll(async () => {
-  await callers?.close()
-  await howdah?.stop()
-})
+const howdah = shared(startInRegion)
+const callers = shared(() => openCallers(howdah))
 
 const { attach, detach, newVpc, vpcs } = newAttaching(() => howdah)
 

@@ -1,29 +1,22 @@
 // Peerings by the API: who must consent, what fails and in which words, what no caller learns.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { unknown_peering, unknown_vpc } from '#contract/fault.ts'
 import { peerings_per_vpc_max } from '#server/peering/rules.ts'
-import type { TestInstallation } from '../installation.ts'
+import { shared } from '#test/shared.ts'
 import { needs } from '../offered.ts'
-import { type Callers, openCallers, userCredential, userVerifier } from './callers.ts'
+import { openCallers, userCredential, userVerifier } from './callers.ts'
 import { get, inputFor, list, newSides, peer, untilActive, withdrawWhileAnswered } from './peers.ts'
 import { startInRegion } from './region.ts'
 
-let installation: TestInstallation
-let callers: Callers
+const installation = shared(() => startInRegion({ verifiers: [userVerifier] }))
+const callers = shared(() => openCallers(installation))
 let newSide: ReturnType<typeof newSides>
 
 beforeAll(async () => {
-  installation = await startInRegion({ verifiers: [userVerifier] })
-  callers = await openCallers(installation)
   newSide = newSides(callers)
 })
 
 beforeEach((context) => needs(context, installation, 'vpcs'))
-
-afterAll(async () => {
-  await callers?.close()
-  await installation?.stop()
-})
 
 describe('consent', () => {
   test('a peering waits for the other side, is active when that one asks too, and pending again without it', async () => {

@@ -1,32 +1,22 @@
 // VPCs by the API: made, named, refused, deleted; never two with a common address in one project, whichever request is first.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { overlaps, parseCidr } from '#contract/cidr.ts'
 import { type FaultBody, unknown_vpc } from '#contract/fault.ts'
 import type { Vpc } from '#contract/vpc.ts'
 import { vpcs_per_project_max } from '#server/vpc/rules.ts'
+import { shared } from '#test/shared.ts'
 import type { Call } from '../call.ts'
-import type { TestInstallation } from '../installation.ts'
 import { needs } from '../offered.ts'
 import { until } from '../until.ts'
-import { type Callers, openCallers } from './callers.ts'
+import { openCallers } from './callers.ts'
 import { startInRegion } from './region.ts'
 
 type VpcOrFault = Vpc & FaultBody
 
-let installation: TestInstallation
-let callers: Callers
-
-beforeAll(async () => {
-  installation = await startInRegion()
-  callers = await openCallers(installation)
-})
+const installation = shared(startInRegion)
+const callers = shared(() => openCallers(installation))
 
 beforeEach((context) => needs(context, installation, 'vpcs'))
-
-afterAll(async () => {
-  await callers?.close()
-  await installation?.stop()
-})
 
 type Owner = { call: Call; vpcs: string; project_id: string }
 

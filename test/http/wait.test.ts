@@ -1,20 +1,15 @@
 // One request instead of many: `Prefer: wait` is answered when nothing is under way any more, or when its time is over.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { newClient } from '#contract/client.ts'
 import type { FaultBody } from '#contract/fault.ts'
 import { caller_waits_max } from '#server/http/http.ts'
-import type { TestInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { until } from '#test/until.ts'
 import { startWithDatabases } from './region.ts'
 
-let howdah: TestInstallation
+const howdah = shared(() => startWithDatabases({ effect: async () => await obstacle }))
 /** Holds up whatever is being made. */
 let obstacle: Promise<void> | undefined
-
-beforeAll(async () => {
-  howdah = await startWithDatabases({ effect: async () => await obstacle })
-})
-afterAll(() => howdah?.stop())
 
 const at = (service_id: string) => `${howdah.services}/${service_id}`
 const see = (service_id: string, prefer: string) => howdah.call('GET', at(service_id), undefined, { prefer })

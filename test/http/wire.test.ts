@@ -3,29 +3,24 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { api, base_path, type EndpointName } from '#contract/api.ts'
 import { newClient } from '#contract/client.ts'
 import type { Endpoint } from '#contract/endpoint.ts'
 import { Fault, unknown_service } from '#contract/fault.ts'
 import { plainSchema } from '#contract/openapi.ts'
 import type { Service } from '#contract/service.ts'
-import type { TestInstallation } from '../installation.ts'
+import { shared } from '#test/shared.ts'
 import { startInRegion } from './region.ts'
 import { until } from '../until.ts'
 
-let installation: TestInstallation
+const installation = shared(startInRegion)
 let service: { service_id: string }
 let at: string
 
 beforeAll(async () => {
-  installation = await startInRegion()
   service = await installation.createService()
   at = `${installation.services}/${service.service_id}`
-})
-
-afterAll(async () => {
-  await installation?.stop()
 })
 
 describe('every answer', () => {

@@ -1,28 +1,21 @@
 // The life of a service that has everything: replicas, a pooler and a read replica set, as a client sees it. The tests tell
 // one sequence on one installation and run in their order.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { ReadReplicaSet } from '#contract/replica-set.ts'
 import { ask } from '#test/database.ts'
-import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
+import { type ReadyService, startInstallation } from '#test/installation.ts'
 import { scrape } from '#test/metrics-scrape.ts'
 import { objectionsTo, why_no_promtool } from '#test/promtool.ts'
+import { shared } from '#test/shared.ts'
 import { orphansOf } from '#test/traces.ts'
 import { nodesOf } from '#test/history/nodes.ts'
 import { until } from '#test/until.ts'
 
 type Place = { endpoint: { host: string; port: number } }
 
-let howdah: TestInstallation
+const howdah = shared(startInstallation)
 let service: ReadyService
 let set: ReadReplicaSet
-
-beforeAll(async () => {
-  howdah = await startInstallation()
-})
-
-afterAll(async () => {
-  await howdah?.stop()
-})
 
 const path = (verb = '') => `${howdah.services}/${service.service_id}${verb}`
 const query = (sql: string, at: Place = service) => ask(howdah.server.api_url, at, service.initial_password, sql)

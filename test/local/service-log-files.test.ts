@@ -2,19 +2,14 @@
 import { appendFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Static } from 'typebox'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { ServiceLogs } from '#contract/log.ts'
 import { loginTo } from '#test/database.ts'
-import { startInstallation, type TestInstallation } from '#test/installation.ts'
+import { startInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { until } from '#test/until.ts'
 
-let howdah: TestInstallation
-
-beforeAll(async () => {
-  howdah = await startInstallation()
-})
-
-afterAll(() => howdah?.stop())
+const howdah = shared(startInstallation)
 
 test('a line that is half written, and garbage, are passed over', async () => {
   const service = await howdah.createService({ cpu_millis: 'shared' })

@@ -3,21 +3,16 @@
 import { execFile } from 'node:child_process'
 import { totalmem } from 'node:os'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { sizes } from '#contract/size.ts'
 import { newLog } from '#server/log.ts'
 import { ask, openStoreOf } from '#test/database.ts'
-import { startInstallation, type TestInstallation } from '#test/installation.ts'
+import { startInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { orphansOf } from '#test/traces.ts'
 
-let howdah: TestInstallation
+const howdah = shared(() => startInstallation({ log: newLog('debug', { write: (line) => log_lines.push(line) }) }))
 const log_lines: string[] = []
-
-beforeAll(async () => {
-  howdah = await startInstallation({ log: newLog('debug', { write: (line) => log_lines.push(line) }) })
-})
-
-afterAll(() => howdah?.stop())
 
 test('no password is anywhere at rest: not in the data directory, not in the store, not in the log', async () => {
   const service = await howdah.createService({ name: 'orders', cpu_millis: 'shared' })

@@ -1,5 +1,5 @@
 // A real service that moves into a VPC, is reached there and nowhere else, and moves out again.
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import type { Capabilities } from '#contract/capabilities.ts'
 import type { Peering } from '#contract/peering.ts'
 import type { Vpc } from '#contract/vpc.ts'
@@ -8,28 +8,19 @@ import { openInstallation } from '#server/installation.ts'
 import { ask } from '../database.ts'
 import { removeDataDir } from '../data-dir.ts'
 import { newAttaching } from '../http/attaching.ts'
-import { type Callers, openCallers } from '../http/callers.ts'
-import { startInstallation, type TestInstallation } from '../installation.ts'
+import { openCallers } from '../http/callers.ts'
+import { startInstallation } from '../installation.ts'
 import { why_no_networks as why } from '../network/vpc-fixture.ts'
 import { whoInside } from '../network/who-inside.ts'
 import { newServicePorts } from '../ports.ts'
 import { without_user_namespaces } from '../privileges.ts'
 import { newDataDirOfUser } from '../seed.ts'
 import { startServerProcess } from '../server-process.ts'
+import { shared } from '../shared.ts'
 import { until } from '../until.ts'
 
-let howdah: TestInstallation
-let callers: Callers
-
-beforeAll(async () => {
-  howdah = await startInstallation()
-  callers = await openCallers(howdah)
-})
-
-afterAll(async () => {
-  await callers?.close()
-  await howdah?.stop()
-})
+const howdah = shared(startInstallation)
+const callers = shared(() => openCallers(howdah))
 
 const { attach, detach, newVpc, vpcs } = newAttaching(() => howdah)
 

@@ -1,26 +1,20 @@
 // Peerings as links between networks of this machine: there while both sides consent, and cut before a deletion is answered.
 import { execFileSync } from 'node:child_process'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { namespaceOf } from '#providers/local/network/name.ts'
 import { openInstallation } from '#server/installation.ts'
-import { type Callers, openCallers } from '#test/http/callers.ts'
+import { openCallers } from '#test/http/callers.ts'
 import { list, newSides, peer, type Side, untilActive, withdrawWhileAnswered } from '#test/http/peers.ts'
-import { startInstallation, type TestInstallation } from '#test/installation.ts'
+import { startInstallation } from '#test/installation.ts'
 import { why_no_networks as why } from '#test/network/vpc-fixture.ts'
+import { shared } from '#test/shared.ts'
 
-let installation: TestInstallation
-let callers: Callers
+const installation = shared(startInstallation)
+const callers = shared(() => openCallers(installation))
 let newSide: ReturnType<typeof newSides>
 
 beforeAll(async () => {
-  installation = await startInstallation()
-  callers = await openCallers(installation)
   newSide = newSides(callers)
-})
-
-afterAll(async () => {
-  await callers?.close()
-  await installation?.stop()
 })
 
 /** The interfaces in the VPC that lead to others, as they are on this host right now. */

@@ -1,21 +1,16 @@
 // The networks of VPCs that the API makes, as they are on this machine.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Vpc } from '#contract/vpc.ts'
 import { namespaceOf } from '#providers/local/network/name.ts'
 import { openInstallation } from '#server/installation.ts'
-import { startInstallation, type TestInstallation } from '#test/installation.ts'
+import { startInstallation } from '#test/installation.ts'
 import { why_no_networks as why } from '#test/network/vpc-fixture.ts'
 import { listNamespaces } from '#test/networks.ts'
 import { countOf } from '#test/sample.ts'
+import { shared } from '#test/shared.ts'
 import { until } from '#test/until.ts'
 
-let howdah: TestInstallation
-
-beforeAll(async () => {
-  howdah = await startInstallation()
-})
-
-afterAll(() => howdah?.stop())
+const howdah = shared(startInstallation)
 
 test.skipIf(why)(`many VPCs are as many networks, and no trace is left when all are deleted${why}`, async () => {
   const vpcs = `/projects/${howdah.project_id}/vpcs`

@@ -8,11 +8,12 @@ import { newCall } from '#test/call.ts'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { loginTo } from '#test/database.ts'
 import { startWithDatabases } from '#test/http/region.ts'
-import type { ReadyService, TestInstallation } from '#test/installation.ts'
+import type { ReadyService } from '#test/installation.ts'
 import { logIn, openPeople, type People } from '#test/oauth/people.ts'
+import { shared } from '#test/shared.ts'
 import { agentAt, agentToken, call, namesOf, reading_tools, writing_tools } from './agent.ts'
 
-let howdah: TestInstallation
+const howdah = shared(startWithDatabases)
 let service: ReadyService
 let people: People
 let origin: string
@@ -20,7 +21,6 @@ let origin: string
 const root = join(import.meta.dirname, '..', '..')
 
 beforeAll(async () => {
-  howdah = await startWithDatabases()
   origin = howdah.server.public_url
   people = await openPeople(howdah)
   service = await howdah.createService({ name: 'shop', cpu_millis: 'shared' })
@@ -28,7 +28,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await people?.close()
-  await howdah?.stop()
 })
 
 const overHttp = (token: string, query = '') => agentAt(origin, token, query)

@@ -4,21 +4,17 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { startInRegion } from '#test/http/region.ts'
-import type { TestInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 
 const sample = { seed: 20_261_115, numRuns: 8 }
 
-let howdah: TestInstallation
+const howdah = shared(() => startInRegion({ config: { rate_limit: 0 } }))
 let service_id: string
 beforeAll(async () => {
-  howdah = await startInRegion({ config: { rate_limit: 0 } })
   service_id = (await howdah.createService({ name: 'shop' })).service_id
-})
-afterAll(async () => {
-  await howdah?.stop()
 })
 
 type Tool = { name: string; inputSchema: { properties: Record<string, unknown> } }

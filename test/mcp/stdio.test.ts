@@ -2,23 +2,17 @@
 import { execFile } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { repository } from '#test/e2e/howdah.ts'
 import { startInRegion } from '#test/http/region.ts'
-import type { TestInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 
 type Answer = { id: number; result: object }
 
-let howdah: TestInstallation
+const howdah = shared(startInRegion)
 let home = ''
 
-beforeAll(async () => {
-  howdah = await startInRegion()
-})
-afterAll(async () => {
-  await howdah?.stop()
-})
 beforeEach(() => {
   home = newDataDir()
 })

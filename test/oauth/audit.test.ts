@@ -1,19 +1,19 @@
 // Logins in the audit log: a project reads those of the members who use it, and no secret that a user typed.
-import { expect, test } from 'vitest'
+import { startInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
+import { beforeAll, expect, test } from 'vitest'
 import type { AuditEntry } from '#contract/audit.ts'
 import { newCall } from '#test/call.ts'
-import type { TestInstallation } from '#test/installation.ts'
 import { until } from '#test/until.ts'
 import { newBrowser } from './browser.ts'
-import { askAs, logIn, type People, type Person } from './people.ts'
-import { usePeople } from './use-people.ts'
+import { askAs, logIn, openPeople, type Person } from './people.ts'
 
-let installation: TestInstallation
-let people: People
+const installation = shared(startInstallation)
+const people = shared(() => openPeople(installation))
 let origin: string
 
-usePeople((on) => {
-  ;({ installation, people, origin } = on)
+beforeAll(() => {
+  origin = installation.server.public_url
 })
 
 const listLogins = async (project_id: string, token: string) => {

@@ -1,18 +1,20 @@
 // Whatever is sent to the login pages and the authorization server, it is refused or ignored: never a failure of ours.
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
+import { startInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { formIn, newBrowser } from './browser.ts'
-import { askAs, type People } from './people.ts'
-import { usePeople } from './use-people.ts'
+import { askAs, openPeople } from './people.ts'
 
 /** The same cases in every run. */
 const seed = 20261115
 
-let people: People
+const installation = shared(startInstallation)
+const people = shared(() => openPeople(installation))
 let origin: string
 
-usePeople((on) => {
-  ;({ people, origin } = on)
+beforeAll(() => {
+  origin = installation.server.public_url
 })
 
 const odd = fc.oneof(

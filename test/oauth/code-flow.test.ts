@@ -1,30 +1,30 @@
 // Logging in with a browser: the authorization code with PKCE, from a program's first redirect to a call of the API,
 // refreshing, and every way to end a login.
-import { describe, expect, test } from 'vitest'
+import { startInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { newCall } from '#test/call.ts'
-import type { TestInstallation } from '#test/installation.ts'
 import { formIn, newBrowser } from './browser.ts'
 import {
   askAs,
   cli_redirect,
   codeFrom,
   logIn,
-  type People,
+  openPeople,
   type Person,
   postToken,
   refresh,
   statusFor,
   tokensFor,
 } from './people.ts'
-import { usePeople } from './use-people.ts'
 
-let installation: TestInstallation
-let people: People
+const installation = shared(startInstallation)
+const people = shared(() => openPeople(installation))
 let person: Person
 let origin: string
 
-usePeople(async (on) => {
-  ;({ installation, people, origin } = on)
+beforeAll(async () => {
+  origin = installation.server.public_url
   person = await people.newPerson()
 })
 

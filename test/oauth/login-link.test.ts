@@ -1,6 +1,6 @@
 // The way in and the way out over the API: an invited member gets in without a shell on the server, and no administrator gets in as another
 // member; a person sees where they are logged in, and ends it.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import type { Login } from '#contract/auth.ts'
 import type { FaultBody } from '#contract/fault.ts'
 import type { Member } from '#contract/member.ts'
@@ -8,25 +8,20 @@ import { newId } from '#server/id.ts'
 import { insertMember } from '#server/member/store.ts'
 import { insertProject } from '#server/project/store.ts'
 import { newCall } from '#test/call.ts'
-import { startInstallation, type TestInstallation } from '#test/installation.ts'
+import { startInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { newBrowser } from './browser.ts'
-import { logIn, openPeople, type People, type Person, refresh } from './people.ts'
+import { logIn, openPeople, type Person, refresh } from './people.ts'
 
 type Link = { url: string; expires_at: string } & FaultBody
 
-let howdah: TestInstallation
-let people: People
+const howdah = shared(startInstallation)
+const people = shared(() => openPeople(howdah))
 let members = ''
 let origin = ''
 beforeAll(async () => {
-  howdah = await startInstallation()
-  people = await openPeople(howdah)
   origin = howdah.server.public_url
   members = `/projects/${howdah.project_id}/members`
-})
-afterAll(async () => {
-  await people.close()
-  await howdah.stop()
 })
 
 const invite = async (role = 'developer') => {

@@ -1,17 +1,17 @@
 // What a program sends as its own text, such as a nonce, keeps no user from seeing and ending a login.
-import { expect, test } from 'vitest'
+import { startInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
+import { beforeAll, expect, test } from 'vitest'
 import { newCall } from '#test/call.ts'
-import type { TestInstallation } from '#test/installation.ts'
 import { newBrowser } from './browser.ts'
-import { askAs, logIn, type People } from './people.ts'
-import { usePeople } from './use-people.ts'
+import { askAs, logIn, openPeople } from './people.ts'
 
-let howdah: TestInstallation
-let people: People
+const howdah = shared(startInstallation)
+const people = shared(() => openPeople(howdah))
 let origin: string
 
-usePeople((on) => {
-  ;({ installation: howdah, people, origin } = on)
+beforeAll(() => {
+  origin = howdah.server.public_url
 })
 
 test.each(['nonce', 'state'])('a login with NUL in its %s is refused when it begins', async (name) => {

@@ -1,20 +1,20 @@
 // The pages on which people log in and set passwords: no client can try for ever, none learns who has an account, and
 // no other site can send a form in a user's name.
+import { startInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { hash } from 'node:crypto'
-import { describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { newCall } from '#test/call.ts'
-import type { TestInstallation } from '#test/installation.ts'
 import { until } from '#test/until.ts'
 import { type Browser, formIn, newBrowser, type Page } from './browser.ts'
-import { askAs, logIn, type People, type Person, refresh, tokensFor } from './people.ts'
-import { usePeople } from './use-people.ts'
+import { askAs, logIn, openPeople, type Person, refresh, tokensFor } from './people.ts'
 
-let installation: TestInstallation
-let people: People
+const installation = shared(startInstallation)
+const people = shared(() => openPeople(installation))
 let origin: string
 
-usePeople((on) => {
-  ;({ installation, people, origin } = on)
+beforeAll(() => {
+  origin = installation.server.public_url
 })
 
 /** Every test starts with full buckets: they share one address. */

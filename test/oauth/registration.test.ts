@@ -2,23 +2,21 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newCall } from '#test/call.ts'
 import { startInRegion } from '#test/http/region.ts'
-import type { TestInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { newBrowser, type Page } from './browser.ts'
 import { codeFrom, openPeople, type People, postToken } from './people.ts'
 import { askFor, newProgram, register } from './programs.ts'
 
-let howdah: TestInstallation
+const howdah = shared(() => startInRegion({ config: { mcp_registration: 'on' } }))
 let people: People
 let origin: string
 
 beforeAll(async () => {
-  howdah = await startInRegion({ config: { mcp_registration: 'on' } })
   origin = howdah.server.public_url
   people = await openPeople(howdah)
 })
 afterAll(async () => {
   await people?.close()
-  await howdah?.stop()
 })
 
 const redirect_uri = 'http://localhost:7777/done'

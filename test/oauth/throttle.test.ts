@@ -1,18 +1,10 @@
 // How often a password may be tried, from one address and from many.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { shared } from '#test/shared.ts'
+import { expect, test } from 'vitest'
 import { newThrottle } from '#server/oauth/throttle.ts'
-import type { Db } from '#server/store/db.ts'
 import { openTestDb } from '#test/store/test-store.ts'
 
-let opened: Awaited<ReturnType<typeof openTestDb>>
-let db: Db
-
-beforeAll(async () => {
-  opened = await openTestDb()
-  db = opened.db
-})
-
-afterAll(() => opened?.close())
+const db = shared(openTestDb)
 
 test('one address cannot try many accounts, and many addresses cannot try one', async () => {
   const throttle = newThrottle(db)

@@ -4,33 +4,27 @@ import fc from 'fast-check'
 import { decodeJwt, decodeProtectedHeader, generateKeyPair, importJWK, type JWTPayload, SignJWT } from 'jose'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { openInstallation } from '#server/installation.ts'
 import { newKeys, rotateKey } from '#server/oauth/keys.ts'
 import { openSecret } from '#server/secret.ts'
 import { newCall } from '#test/call.ts'
-import { startInstallation, type TestInstallation } from '#test/installation.ts'
+import { startInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { until } from '#test/until.ts'
 import { formIn, newBrowser } from './browser.ts'
-import { logIn, openPeople, type People, type Person, type Tokens, postToken, refresh } from './people.ts'
+import { logIn, openPeople, type Person, type Tokens, postToken, refresh } from './people.ts'
 
-let installation: TestInstallation
-let people: People
+const installation = shared(startInstallation)
+const people = shared(() => openPeople(installation))
 let person: Person
 let origin: string
 let login: Tokens
 
 beforeAll(async () => {
-  installation = await startInstallation()
-  people = await openPeople(installation)
   person = await people.newPerson()
   origin = installation.server.public_url
   login = await logIn(origin, person)
-})
-
-afterAll(async () => {
-  await people?.close()
-  await installation?.stop()
 })
 
 const info = async (access_token: string) =>

@@ -1,18 +1,13 @@
 // A reset that cannot be made costs the fork nothing: neither while it is tried, nor when it is given up.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { ask } from '#test/database.ts'
-import { startInstallation, type ReadyService, type TestInstallation } from '#test/installation.ts'
+import { startInstallation, type ReadyService } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { momentNow, until } from '#test/until.ts'
 
 type Seen = { id: string; kind: string; status: string; taken?: string }
 
-let howdah: TestInstallation
-
-beforeAll(async () => {
-  howdah = await startInstallation()
-})
-
-afterAll(() => howdah?.stop())
+const howdah = shared(startInstallation)
 
 test('a fork whose mask fails in a reset keeps its data, its snapshots and every moment', async () => {
   const parent = await howdah.createService({ cpu_millis: 'shared' })

@@ -1,10 +1,11 @@
 // Attack: one tenant takes as much of the disk as there is. A service has a quota: it is told at 90 %, refuses writes at 100 %,
 // alone among all, and cannot be made to pass it by `begin read write`. Measured, so as any user on any file system.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { ask, loginTo } from '#test/database.ts'
 import { familyOf } from '#test/fork/family.ts'
-import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
+import { type ReadyService, startInstallation } from '#test/installation.ts'
 import { scrape } from '#test/metrics-scrape.ts'
+import { shared } from '#test/shared.ts'
 import { until } from '#test/until.ts'
 import { startGreed, usedMb } from './greed.ts'
 
@@ -14,15 +15,14 @@ const quota_mb = 0.3 * 1024
 /** So that one is due soon when the archive has to give way; each is a copy of all that there is. */
 const snapshots = { interval_seconds: 10, kept: 7 }
 
-let howdah: TestInstallation
+const howdah = shared(() =>
+  startInstallation({ config: { disk_quota: quota_mb / 1024, snapshots }, sample_interval_ms: 200 }),
+)
 let other: ReadyService
 
 beforeAll(async () => {
-  howdah = await startInstallation({ config: { disk_quota: quota_mb / 1024, snapshots }, sample_interval_ms: 200 })
   other = await howdah.createService({ name: 'other', cpu_millis: 'shared' })
 })
-
-afterAll(() => howdah?.stop())
 
 const query = (service: ReadyService, sql: string) => ask(howdah.server.api_url, service, service.initial_password, sql)
 const livesSince = (service: ReadyService) => query(service, 'select pg_postmaster_start_time()')

@@ -1,24 +1,20 @@
 // The door of the server, as bytes: for whom it answers, how much it takes, and what it refuses before it reads on.
 import { METHODS } from 'node:http'
 import { hostname } from 'node:os'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { base_path } from '#contract/api.ts'
 import { newLog } from '#server/log.ts'
 import { startServer } from '#server/main.ts'
-import { newTestConfig, startInstallation, type TestInstallation } from '#test/installation.ts'
+import { newTestConfig, startInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { until } from '#test/until.ts'
 import { connectRaw, sendRaw } from './raw-http.ts'
 
-let installation: TestInstallation
+const installation = shared(startInstallation)
 let port: string
 
 beforeAll(async () => {
-  installation = await startInstallation()
   port = new URL(installation.server.url).port
-})
-
-afterAll(async () => {
-  await installation?.stop()
 })
 
 const send = (bytes: string) => sendRaw(installation.server.url, bytes)

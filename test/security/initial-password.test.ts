@@ -2,23 +2,14 @@
 import { hkdfSync } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { ask } from '#test/database.ts'
-import { type Callers, openCallers } from '#test/http/callers.ts'
-import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
+import { openCallers } from '#test/http/callers.ts'
+import { type ReadyService, startInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 
-let installation: TestInstallation
-let callers: Callers
-
-beforeAll(async () => {
-  installation = await startInstallation()
-  callers = await openCallers(installation)
-})
-
-afterAll(async () => {
-  await callers?.close()
-  await installation?.stop()
-})
+const installation = shared(startInstallation)
+const callers = shared(() => openCallers(installation))
 
 const create = (key: string) =>
   installation.call(

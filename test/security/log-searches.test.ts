@@ -1,35 +1,29 @@
 // Searches through logs are bounded for each project: one caller with very many at once takes them from no other project.
 import { appendFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import type { Service } from '#contract/service.ts'
 import { type Call, newCall } from '#test/call.ts'
-import { type Callers, openCallers } from '#test/http/callers.ts'
-import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
+import { openCallers } from '#test/http/callers.ts'
+import { type ReadyService, startInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { until } from '#test/until.ts'
 
 const searches = 80
 /** So many that a search is not over before the others have come. */
 const log_bytes = 96 * 1024 * 1024
 
-let installation: TestInstallation
-let callers: Callers
+const installation = shared(startInstallation)
+const callers = shared(() => openCallers(installation))
 let service: ReadyService
 
 beforeAll(async () => {
-  installation = await startInstallation()
-  callers = await openCallers(installation)
   service = await installation.createService({ cpu_millis: 'shared' })
   const folder = join(installation.config.data_dir, 'local', 'services', service.service_id, 'log')
   const [file = ''] = (await readdir(folder)).filter((name) => name.endsWith('.json')).toReversed()
   const time = new Date().toISOString().replace('T', ' ').replace('Z', ' UTC')
   const line = `{"timestamp":"${time}","error_severity":"LOG","message":"one of very many entries of the same kind"}\n`
   await appendFile(join(folder, file), line.repeat(Math.ceil(log_bytes / line.length)))
-})
-
-afterAll(async () => {
-  await callers?.close()
-  await installation?.stop()
 })
 
 const logs = (call: Call, of: { project_id: string; service_id: string }, query: string) =>

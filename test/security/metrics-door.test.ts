@@ -2,20 +2,13 @@
 import { spawnSync } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startInstallation, type TestInstallation } from '#test/installation.ts'
+import { expect, test } from 'vitest'
+import { startInstallation } from '#test/installation.ts'
 import { metricsTokenOf, scrape } from '#test/metrics-scrape.ts'
 import { as_ordinary_user } from '#test/privileges.ts'
+import { shared } from '#test/shared.ts'
 
-let installation: TestInstallation
-
-beforeAll(async () => {
-  installation = await startInstallation()
-})
-
-afterAll(async () => {
-  await installation?.stop()
-})
+const installation = shared(startInstallation)
 
 const ask = async (headers: Record<string, string>) => {
   const answer = await fetch(`${installation.server.url}/metrics`, { headers })

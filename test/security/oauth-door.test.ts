@@ -1,17 +1,28 @@
 // The authorization server as a stranger meets it: a stolen token ends at once, and no other site is let in.
-import { describe, expect, test } from 'vitest'
-import type { TestInstallation } from '#test/installation.ts'
+import { startInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { newBrowser } from '#test/oauth/browser.ts'
-import { askAs, codeFrom, logIn, type Person, postToken, refresh, statusFor, tokensFor } from '#test/oauth/people.ts'
-import { usePeople } from '#test/oauth/use-people.ts'
+import {
+  askAs,
+  codeFrom,
+  logIn,
+  openPeople,
+  type Person,
+  postToken,
+  refresh,
+  statusFor,
+  tokensFor,
+} from '#test/oauth/people.ts'
 
-let installation: TestInstallation
+const installation = shared(startInstallation)
+const people = shared(() => openPeople(installation))
 let person: Person
 let origin: string
 
-usePeople(async (on) => {
-  ;({ installation, origin } = on)
-  person = await on.people.newPerson()
+beforeAll(async () => {
+  origin = installation.server.public_url
+  person = await people.newPerson()
 })
 
 const info = (access_token: string) => statusFor(installation, access_token)

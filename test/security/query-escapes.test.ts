@@ -7,18 +7,18 @@ import type { QueryResult } from '#contract/query.ts'
 import { nodeOf } from '#providers/local/host/layout.ts'
 import { withSuperuser } from '#providers/local/postgres/superuser.ts'
 import { loginTo } from '#test/database.ts'
-import type { ReadyService, TestInstallation } from '#test/installation.ts'
+import type { ReadyService } from '#test/installation.ts'
 import { startInstallation } from '#test/installation.ts'
 import { as_root } from '#test/provider/service-fixture.ts'
+import { shared } from '#test/shared.ts'
 import { until } from '#test/until.ts'
 
-let howdah: TestInstallation
+const howdah = shared(startInstallation)
 let service: ReadyService
 /** A session of the tenant's own, to prepare and to compare. */
 let tenant: pg.Client
 
 beforeAll(async () => {
-  howdah = await startInstallation()
   service = await howdah.createService({ cpu_millis: 'shared' })
   tenant = await loginTo(howdah.server.api_url, service, service.initial_password)
   await tenant.query(scene)
@@ -26,7 +26,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await tenant?.end()
-  await howdah?.stop()
 })
 
 const scene = `

@@ -1,18 +1,18 @@
 // Who may do what, as one matrix: every endpoint of the contract × every kind of caller × their own project, another one
 // and none, compared with what the contract says; and every id in every path replaced by one of another project. All of it
 // is derived from the contract: an endpoint to come is in it from its first day.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { isRole, type Role, roleAllows, roles } from '#contract/endpoint.ts'
 import { unknown_project } from '#contract/fault.ts'
 import { pathParametersOf } from '#contract/openapi.ts'
 import { revokeToken } from '#server/identity/token.ts'
 import { type Answer, newCall, type ServiceOrFault } from '#test/call.ts'
-import { type Callers, openCallers } from '#test/http/callers.ts'
+import { openCallers } from '#test/http/callers.ts'
 import { type Row, rows, valid_bodies } from '#test/http/requests.ts'
 import { startInRegion } from '#test/http/region.ts'
-import type { TestInstallation } from '#test/installation.ts'
-import { logIn, openPeople, type People, type Person } from '#test/oauth/people.ts'
+import { logIn, openPeople, type Person } from '#test/oauth/people.ts'
 import { sampleOf } from '#test/sample.ts'
+import { shared } from '#test/shared.ts'
 import { fillProject, no_world, storedOf, type World } from './project-world.ts'
 
 /** role: in our project; undefined where they have none. is_valid: whether their credential is one. */
@@ -26,27 +26,18 @@ type Caller = {
   owns_theirs?: true
 }
 
-let installation: TestInstallation
-let people: People
-let callers: Callers
+const installation = shared(startInRegion)
+const people = shared(() => openPeople(installation))
+const callers = shared(() => openCallers(installation))
 let ours: World
 let theirs: World
 const all_callers: Caller[] = []
 
 beforeAll(async () => {
-  installation = await startInRegion()
-  people = await openPeople(installation)
-  callers = await openCallers(installation)
   ours = await fillProject(callers.db, installation.project_id)
   theirs = await fillProject(callers.db, await callers.newProject())
   for (const role of roles) await addMembers(role)
   await addStrangers()
-})
-
-afterAll(async () => {
-  await callers?.close()
-  await people?.close()
-  await installation?.stop()
 })
 
 /** Each role as a person who has logged in, as a token of such a person, and as a token that an owner has limited to it. */

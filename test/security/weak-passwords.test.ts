@@ -1,14 +1,16 @@
 // The pages that set a password refuse what strangers try first: the common ones, and the user's own e-mail.
-import { expect, test } from 'vitest'
+import { startInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
+import { beforeAll, expect, test } from 'vitest'
 import { newBrowser } from '#test/oauth/browser.ts'
-import { logIn, type People } from '#test/oauth/people.ts'
-import { usePeople } from '#test/oauth/use-people.ts'
+import { logIn, openPeople } from '#test/oauth/people.ts'
 
-let people: People
+const installation = shared(startInstallation)
+const people = shared(() => openPeople(installation))
 let origin: string
 
-usePeople((on) => {
-  ;({ people, origin } = on)
+beforeAll(() => {
+  origin = installation.server.public_url
 })
 
 const weakFor = (email: string) => [

@@ -1,28 +1,22 @@
 // Half a character and NUL are refused wherever text can be sent: stored, the one would become another text than the
 // accepted one, and the other cannot be stored. Derived from the contract, so every endpoint to come is asked, too.
 import type { TSchema } from 'typebox'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { Service } from '#contract/service.ts'
 import { objectOf } from '#contract/openapi.ts'
-import { type Callers, openCallers, type TestToken, userCredential, userVerifier } from '#test/http/callers.ts'
+import { openCallers, type TestToken, userCredential, userVerifier } from '#test/http/callers.ts'
 import { pathOf, type Row, rows, valid_bodies } from '#test/http/requests.ts'
-import { startInstallation, type TestInstallation } from '#test/installation.ts'
+import { startInstallation } from '#test/installation.ts'
 import { formIn, newBrowser } from '#test/oauth/browser.ts'
 import { newCall } from '#test/call.ts'
+import { shared } from '#test/shared.ts'
 
-let installation: TestInstallation
-let callers: Callers
+const installation = shared(() => startInstallation({ verifiers: [userVerifier] }))
+const callers = shared(() => openCallers(installation))
 let owner: TestToken
 
 beforeAll(async () => {
-  installation = await startInstallation({ verifiers: [userVerifier] })
-  callers = await openCallers(installation)
   owner = await callers.newToken('owner')
-})
-
-afterAll(async () => {
-  await callers?.close()
-  await installation?.stop()
 })
 
 const halves = [String.raw`\ud800`, String.raw`a\uDFFFb`, String.raw`\udc00\ud800`, String.raw`\ud83d\ud83d\ude00`]

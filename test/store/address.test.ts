@@ -1,30 +1,25 @@
 // Addresses: services, poolers and replica sets take them from one table, and the store itself refuses a second owner, whatever writes
 // the rows.
+import { shared } from '#test/shared.ts'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { NoAddress, type Provider } from '#providers/provider.ts'
-import type { Db } from '#server/store/db.ts'
 import { type AddressRole, findLeaving, releaseAddresses, takeAddress } from '#server/address.ts'
 import { newId } from '#server/id.ts'
 import { findService, removeService } from '#server/service/store.ts'
 import { migrate } from '#server/store/migrate.ts'
 import { openTestDb, withDb } from './test-store.ts'
 
-let opened: Awaited<ReturnType<typeof openTestDb>>
-let db: Db
+const db = shared(openTestDb)
 
 beforeAll(async () => {
-  opened = await openTestDb()
-  db = opened.db
   await db.query(`insert into projects (id, name) values ('project000', 'p')`)
 })
 
 beforeEach(async () => {
   for (const table of ['addresses', 'replica_sets', 'services']) await db.query(`delete from ${table}`)
 })
-
-afterAll(() => opened?.close())
 
 async function insertService(service_id = newId()): Promise<string> {
   await db.query(
@@ -93,7 +88,7 @@ test('addresses of an installation from before the table are in it', async () =>
       .filter((one) => one < name)
       .sort()
       .map((one) => ({ name: one, text: readFileSync(join(folder, one), 'utf8') }))
-  await withDb(await opened.store.newDatabase(), async (old) => {
+  await withDb(await db.store.newDatabase(), async (old) => {
     await migrate(old, migrationsUntil('0007'))
     await old.query(`insert into projects (id, name) values ('project000', 'p')`)
     await old.query(

@@ -1,15 +1,13 @@
 // The audit log only grows: a page of a project's reads no entries of others, however many there are.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { shared } from '#test/shared.ts'
+import { beforeAll, expect, test } from 'vitest'
 import { listAudit } from '#server/audit/store.ts'
-import type { Db, Sql } from '#server/store/db.ts'
+import type { Sql } from '#server/store/db.ts'
 import { openTestDb } from './test-store.ts'
 
-let opened: Awaited<ReturnType<typeof openTestDb>>
-let db: Db
+const db = shared(openTestDb)
 
 beforeAll(async () => {
-  opened = await openTestDb()
-  db = opened.db
   // Ten projects of 200 members each; those of the first have done next to nothing.
   await db.query(
     `insert into projects (id, name) select 'p' || lpad(n::text, 9, '0'), '' from generate_series(1, 10) n`,
@@ -24,8 +22,6 @@ beforeAll(async () => {
     from generate_series(1, 100) n, members where project_id <> 'p000000001' or n = 1 and user_id % 100 = 9`)
   await db.query('analyze')
 })
-
-afterAll(() => opened?.close())
 
 const any = {
   before: null,

@@ -1,20 +1,15 @@
 // Connections to the metadata store that break or fall silent: a caller is told in time, and the server goes on with another connection.
 // One breaks the moment it is made, before any query: a proxy before a real store adds PostgreSQL's own last words to its first answer, in
 // one piece, as they come when the store is killed at that moment.
+import { shared } from '#test/shared.ts'
 import { createServer, connect } from 'node:net'
 import { join } from 'node:path'
 import { once } from 'node:events'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { openDb, type Sql, storeIsUnreachable } from '#server/store/db.ts'
-import { startTestStore, type TestStore } from './test-store.ts'
+import { startTestStore } from './test-store.ts'
 
-let store: TestStore
-
-beforeAll(async () => {
-  store = await startTestStore()
-})
-
-afterAll(() => store.stop())
+const store = shared(startTestStore)
 
 test('a connection that breaks as it is made fails its transaction and nothing else', async () => {
   const proxy = createServer((client) => {

@@ -1,4 +1,5 @@
 // What a killed drill has fetched is removed by the next server, also when the service was deleted since; what another server fetches stays.
+import { shared } from '#test/shared.ts'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,22 +9,17 @@ import { startDrills } from '#server/backup/drills.ts'
 import { newId } from '#server/id.ts'
 import { newLog } from '#server/log.ts'
 import { newSettled } from '#server/settled.ts'
-import type { Db } from '#server/store/db.ts'
 import { until } from '#test/until.ts'
 import { openTestDb } from './test-store.ts'
 
-let opened: Awaited<ReturnType<typeof openTestDb>>
-let db: Db
+const db = shared(openTestDb)
 let folder: string
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'howdah-drill-'))
-  opened = await openTestDb()
-  db = opened.db
 })
 
 afterAll(async () => {
-  await opened?.close()
   await rm(folder, { recursive: true, force: true })
 })
 

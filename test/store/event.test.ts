@@ -1,23 +1,15 @@
 // The events of a project become readable in the order of their ids, however the transactions that add them overlap.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { shared } from '#test/shared.ts'
+import { expect, test } from 'vitest'
 import { insertEvent, listEvents } from '#server/event.ts'
 import { eventTails } from '#server/service/events.ts'
 import { events_per_service_max, removeOldEvents } from '#server/event-retention.ts'
 import { newId } from '#server/id.ts'
 import { announceSettled, newSettled } from '#server/settled.ts'
-import type { Db } from '#server/store/db.ts'
 import { until } from '#test/until.ts'
 import { openTestDb } from './test-store.ts'
 
-let opened: Awaited<ReturnType<typeof openTestDb>>
-let db: Db
-
-beforeAll(async () => {
-  opened = await openTestDb()
-  db = opened.db
-})
-
-afterAll(() => opened?.close())
+const db = shared(openTestDb)
 
 async function newProject(): Promise<string> {
   const project_id = newId()

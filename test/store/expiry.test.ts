@@ -1,24 +1,20 @@
 // Services end by the clock of the store, which all servers share: not by that of a server whose clock is ahead of the others.
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { shared } from '#test/shared.ts'
+import { afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { newId } from '#server/id.ts'
 import { newLog } from '#server/log.ts'
 import { startExpiry } from '#server/service/expiry.ts'
-import type { Db } from '#server/store/db.ts'
 import { openTestDb } from './test-store.ts'
 
-let opened: Awaited<ReturnType<typeof openTestDb>>
-let db: Db
+const db = shared(openTestDb)
 const project_id = newId()
 
 beforeAll(async () => {
-  opened = await openTestDb()
-  db = opened.db
   await db.query(`insert into projects (id, name) values ($1, 'a project')`, [project_id])
 })
 afterEach(() => {
   vi.useRealTimers()
 })
-afterAll(() => opened?.close())
 
 /** Times as the store understands them. */
 async function insertService(name: string, ends: { expires_at?: string; kept_until?: string }): Promise<void> {

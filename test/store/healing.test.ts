@@ -1,21 +1,16 @@
 // Deaths that are told while the store answers, and then does not: which of them are healed past the queue.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { newHealing } from '#server/healing.ts'
 import { newLog } from '#server/log.ts'
 import type { Db } from '#server/store/db.ts'
+import { shared } from '#test/shared.ts'
 import { until } from '#test/until.ts'
-import { openTestDb, type TestStore } from './test-store.ts'
+import { openTestDb } from './test-store.ts'
 
-let opened: { store: TestStore; db: Db; close(): Promise<void> }
-
-beforeAll(async () => {
-  opened = await openTestDb()
-})
-
-afterAll(() => opened?.close())
+const db = shared(openTestDb)
 
 test('a service that no row wants is not waited for, nor healed when the store is gone later', async () => {
-  const { db, store } = opened
+  const { store } = db
   let queries = 0
   const query = (...words: Parameters<Db['query']>) => {
     queries += 1

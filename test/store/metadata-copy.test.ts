@@ -1,4 +1,5 @@
 // The copy of the metadata that backups keep: what a round writes anew, and that a store that is filled from it has the same rows.
+import { shared } from '#test/shared.ts'
 import { appendFileSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -10,20 +11,16 @@ import { newId } from '#server/id.ts'
 import type { Db } from '#server/store/db.ts'
 import { openTestDb, withDb } from './test-store.ts'
 
-let opened: Awaited<ReturnType<typeof openTestDb>>
-let db: Db
+const db = shared(openTestDb)
 let folder: string
 const project_id = newId()
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'howdah-copy-'))
-  opened = await openTestDb()
-  db = opened.db
   await db.query(`insert into projects (id, name) values ($1, 'a project')`, [project_id])
 })
 
 afterAll(async () => {
-  await opened?.close()
   await rm(folder, { recursive: true, force: true })
 })
 
@@ -45,7 +42,7 @@ const rowsIn = (name: string) => readFileSync(join(folder, name), 'utf8').split(
 
 /** The rows of a new store that was filled from the copy. */
 async function loaded<Result>(list: (of: Db) => Promise<Result>): Promise<Result> {
-  const url = await opened.store.newDatabase()
+  const url = await db.store.newDatabase()
   return withDb(url, async (other) => {
     await loadMetadata(other, folder)
     return list(other)
@@ -200,7 +197,7 @@ test('a restore tells which tokens work again, and nothing that came to its end 
 
 test('an ordinary role, the owner of its database, can fill a store', async () => {
   await dumpMetadata(db, folder)
-  const url = await opened.store.newDatabase()
+  const url = await db.store.newDatabase()
   const name = /\/(test_\w+)\?/.exec(url)?.[1] ?? expect.fail(url)
   await db.query(`create role ordinary login`)
   await db.query(`alter database ${name} owner to ordinary`)

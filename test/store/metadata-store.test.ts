@@ -1,22 +1,18 @@
 // The embedded metadata store: closed to strangers, started once, found again.
+import { shared } from '#test/shared.ts'
 import { spawn } from 'node:child_process'
 import { mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { openInstallation } from '#server/installation.ts'
 import { ensureMetadataStore } from '#server/store/embedded.ts'
 import { listPids, newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { until } from '#test/until.ts'
-import { startTestStore, type TestStore, withDb } from './test-store.ts'
+import { startTestStore, withDb } from './test-store.ts'
 
 // One store for all: every test leaves it running.
-let store: TestStore
-
-beforeAll(async () => {
-  store = await startTestStore()
-})
-afterAll(() => store?.stop())
+const store = shared(startTestStore)
 
 const answers = () => withDb(store.url, (db) => db.query('select 1'))
 const insertRow = () => withDb(store.url, (db) => db.query('create table if not exists kept as select 1 as x'))

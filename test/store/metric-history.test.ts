@@ -1,7 +1,7 @@
 // The history of metrics in a real store: written once a bucket by whichever server, rolled up, and bounded by age.
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { shared } from '#test/shared.ts'
+import { beforeEach, expect, test } from 'vitest'
 import type { MetricFunction } from '#contract/metric.ts'
-import type { Db } from '#server/store/db.ts'
 import { insertSamples, listLatest, listPoints, removeExpired, rollUp } from '#server/metric/store.ts'
 import { startSampler } from '#server/metric/sampler.ts'
 import { type Tier, tiers } from '#server/metric/tier.ts'
@@ -9,14 +9,7 @@ import { newLog } from '#server/log.ts'
 import { until } from '#test/until.ts'
 import { openTestDb } from './test-store.ts'
 
-let opened: Awaited<ReturnType<typeof openTestDb>>
-let db: Db
-
-beforeAll(async () => {
-  opened = await openTestDb()
-  db = opened.db
-})
-afterAll(() => opened?.close())
+const db = shared(openTestDb)
 
 beforeEach(async () => {
   await db.query('truncate service_metrics')

@@ -1,17 +1,13 @@
 // Migrations and the first registration where several servers start at once.
+import { shared } from '#test/shared.ts'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { migrate, MigrationError } from '#server/store/migrate.ts'
 import { ensureRegion, ensureRegistration, RegionTaken } from '#server/registration.ts'
-import { startTestStore, type TestStore, withDb } from './test-store.ts'
+import { startTestStore, withDb } from './test-store.ts'
 
-let store: TestStore
-
-beforeAll(async () => {
-  store = await startTestStore()
-})
-afterAll(() => store?.stop())
+const store = shared(startTestStore)
 
 const servers = [1, 2, 3, 4, 5]
 const folder = join(import.meta.dirname, '../../server/store/migrations')

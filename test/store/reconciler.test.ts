@@ -6,16 +6,16 @@ import { newLog } from '#server/log.ts'
 import { type Reconcile, type Reconciler, startReconciler } from '#server/reconciler.ts'
 import { alarm, nudge, nudgeAll } from '#server/work.ts'
 import { storeUrlOf } from '#test/database.ts'
-import { startInstallation, type TestInstallation } from '#test/installation.ts'
+import { startInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { until } from '#test/until.ts'
 
-let howdah: TestInstallation
+const howdah = shared(startInstallation)
 let db: Db
 let kind: string
 let loops: Reconciler[]
 
 beforeAll(async () => {
-  howdah = await startInstallation()
   db = openDb(storeUrlOf(howdah.config.data_dir))
 })
 
@@ -30,7 +30,6 @@ afterEach(async () => {
 
 afterAll(async () => {
   await db?.close()
-  await howdah?.stop()
 })
 
 const done = { again: { in_seconds: 300 }, save: async () => {} } as const

@@ -1,23 +1,14 @@
 // Snapshots as they are read from the store: which ones forks that are being made still need.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { newId } from '#server/id.ts'
 import { listSnapshots } from '#server/snapshot/store.ts'
-import { type Db, openDb } from '#server/store/db.ts'
-import { migrate } from '#server/store/migrate.ts'
-import { startTestStore, type TestStore } from './test-store.ts'
+import { shared } from '#test/shared.ts'
+import { openTestDb } from './test-store.ts'
 
-let store: TestStore
-let db: Db
+const db = shared(openTestDb)
 
 beforeAll(async () => {
-  store = await startTestStore()
-  db = openDb(await store.newDatabase())
-  await migrate(db)
   await db.query(`insert into projects (id, name) values ('project000', 'a project')`)
-})
-afterAll(async () => {
-  await db?.close()
-  await store?.stop()
 })
 
 const noon = Date.parse('2026-03-01T12:00:00Z')

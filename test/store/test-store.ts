@@ -55,8 +55,8 @@ export async function startTestStore(): Promise<TestStore> {
   }
 }
 
-/** A store with a database that has the schema. */
-export async function openTestDb(): Promise<{ store: TestStore; db: Db; close(): Promise<void> }> {
+/** A database that has the schema, in a store of its own. */
+export async function openTestDb(): Promise<Db & { store: TestStore }> {
   const store = await startTestStore()
   const db = openDb(await store.newDatabase())
   const close = async () => {
@@ -65,7 +65,7 @@ export async function openTestDb(): Promise<{ store: TestStore; db: Db; close():
   }
   try {
     await migrate(db)
-    return { store, db, close }
+    return { ...db, store, close }
   } catch (error) {
     await close()
     throw error

@@ -1,24 +1,14 @@
 // A pass that waits for its project's turn to add an event has no row of the queue meanwhile: a request that has the turn nudges those.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { insertEvent } from '#server/event.ts'
-import type { Db } from '#server/store/db.ts'
 import { nudge } from '#server/work.ts'
 import { openStoreOf } from '#test/database.ts'
 import { startInRegion } from '#test/http/region.ts'
-import type { TestInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { until } from '#test/until.ts'
 
-let howdah: TestInstallation
-let db: Db
-
-beforeAll(async () => {
-  howdah = await startInRegion()
-  db = openStoreOf(howdah)
-})
-afterAll(async () => {
-  await db?.close()
-  await howdah?.stop()
-})
+const howdah = shared(startInRegion)
+const db = shared(() => openStoreOf(howdah))
 
 test('a pass that settles has no row of the queue while another transaction has the turn', async () => {
   const { service_id } = await howdah.createService()

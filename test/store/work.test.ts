@@ -8,15 +8,15 @@ import { type Db, openDb, type Sql } from '#server/store/db.ts'
 import { hasEnded, ownName } from '#providers/host/process-name.ts'
 import { type Claim, claim, nudge, releaseLeases, renew, secondsUntilDue, settle } from '#server/work.ts'
 import { storeUrlOf } from '#test/database.ts'
-import { startInstallation, type TestInstallation } from '#test/installation.ts'
+import { startInstallation } from '#test/installation.ts'
+import { shared } from '#test/shared.ts'
 import { until } from '#test/until.ts'
 
-let howdah: TestInstallation
+const howdah = shared(startInstallation)
 let db: Db
 let kind: string
 
 beforeAll(async () => {
-  howdah = await startInstallation()
   db = openDb(storeUrlOf(howdah.config.data_dir))
 })
 
@@ -26,7 +26,6 @@ beforeEach(() => {
 
 afterAll(async () => {
   await db?.close()
-  await howdah?.stop()
 })
 
 const nothing = async () => {}
