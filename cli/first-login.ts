@@ -3,9 +3,8 @@
 import { accessSync, constants, realpathSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { changePreferences, chosenProfile, default_profile, listCredentials, saveCredentials } from './user/profile.ts'
-import { configFile } from './user/files.ts'
 
-export type FirstLogin = { file: string; profile: string; is_in_use: boolean }
+export type FirstLogin = { profile: string; is_in_use: boolean }
 
 type Made = { api_url: string; token: string; project_id: string }
 
@@ -22,8 +21,7 @@ export async function leaveLogin({ api_url, token, project_id }: Made): Promise<
     const profile = same ?? (names.length === 0 ? default_profile : local)
     await saveCredentials(profile, { api_url, token })
     await changePreferences(profile, { project: project_id, service: undefined })
-    const file = configFile('credentials.json')
-    return { file, profile, is_in_use: (await chosenProfile(undefined, undefined)) === profile }
+    return { profile, is_in_use: (await chosenProfile(undefined, undefined)) === profile }
   } catch {
     return undefined
   }

@@ -48,7 +48,7 @@ import { newServiceLog } from './service-log/routes.ts'
 import { openMetricsToken, openSecret } from './secret.ts'
 import { newSettled } from './settled.ts'
 import { snapshotHandlers } from './service/snapshots.ts'
-import { openStore, type StoreAccess } from './store/access.ts'
+import { openStore } from './store/access.ts'
 import { version } from '#contract/version.ts'
 import { vpcHandlers } from './vpc/routes.ts'
 import { listWarnings } from './warnings.ts'
@@ -78,7 +78,6 @@ export type Server = Registration & {
   docs_url: string
   data_dir: string
   regions: Regions
-  store: StoreAccess['kind']
   /** What the operator should know and can change, a sentence each. */
   warnings: readonly string[]
   /** Builds the console, where its sources are newer than its build. Fulfilled with what went wrong, or with undefined. */
@@ -154,7 +153,6 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
     docs_url: `${url}/docs`,
     data_dir: config.data_dir,
     regions: providers,
-    store: store.kind,
     warnings,
     buildConsole: () => console_build.run(),
     close: async () => {

@@ -58,7 +58,6 @@ export type HandlerRequest<Name extends EndpointName> = {
   idempotency_key: string | undefined
   /** How long the answer may wait until nothing is under way any more. */
   wait_seconds: number
-  request_id: string
 }
 
 export type Handler<Name extends EndpointName> = (request: HandlerRequest<Name>) => Promise<AnswerOf<Name>>

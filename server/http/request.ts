@@ -42,7 +42,6 @@ export function newParser(endpoint: Endpoint, check: Check<EndpointName> | undef
       body: endpoint.body && (request.body ?? {}),
       idempotency_key,
       wait_seconds: endpoint.waits ? waitOf(request.headers.prefer) : 0,
-      request_id: request.id,
     }
   }
 }

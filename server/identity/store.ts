@@ -8,15 +8,13 @@ export type UserRow = {
   email: string
   name: string
   created: Date
-  /** Null for a user who was invited by e-mail and has not logged in yet. */
-  joined_at: Date | null
   /** The project that alone vouches for the e-mail: its link set the password. Null: the operator or an issuer does. */
   claimed_in: string | null
   /** Null: may log in. */
   disabled_at: Date | null
 }
 
-const user_columns = fragment`id, email, name, created, joined_at, claimed_in, disabled_at`
+const user_columns = fragment`id, email, name, created, claimed_in, disabled_at`
 
 export async function insertUser(db: Sql, user: { email: string; name: string }): Promise<UserRow> {
   const [row] = await db.query(sql<UserRow>`

@@ -9,6 +9,7 @@ export type MemberRow = {
   name: string
   role: Role
   created: Date
+  /** Null for a user who was invited by e-mail and has not logged in yet. */
   joined_at: Date | null
   disabled_at: Date | null
 }

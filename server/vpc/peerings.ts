@@ -9,7 +9,6 @@ export type PeeringRow = {
   peer_account_id: string
   peer_region_code: string
   peer_vpc_id: string
-  made_with: number | null
   failure: string | null
   provisioned_id: string | null
   /** Of its VPC. */
@@ -28,7 +27,7 @@ const mirrors = fragment`peerings m
     and p.peer_vpc_id = m.vpc_id::text and p.peer_account_id = w.project_id`
 
 const select_peering = fragment`
-  select p.id, p.vpc_id, p.peer_account_id, p.peer_region_code, p.peer_vpc_id, p.made_with, p.failure, p.provisioned_id,
+  select p.id, p.vpc_id, p.peer_account_id, p.peer_region_code, p.peer_vpc_id, p.failure, p.provisioned_id,
          v.project_id, v.waiting_for as vpc_waiting_for,
          exists (select from ${mirrors} and m.failure is null) as consented
   from peerings p join vpcs v on v.id = p.vpc_id`

@@ -21,12 +21,11 @@ export type IpRoute = {
   type?: string
   dst: string
   dev?: string
-  protocol?: string
   metric?: number
   gateway?: string
   nexthops?: readonly { gateway?: string }[]
 }
-export type IpRule = { priority: number; iif?: string; action?: string }
+export type IpRule = { priority: number; action?: string }
 
 /** Changes a namespace, or the host where none is named, line by line; it stops at the first line that fails. */
 export async function changeNetwork(namespace: Namespace | undefined, lines: readonly string[]): Promise<void> {
