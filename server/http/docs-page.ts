@@ -8,7 +8,7 @@ import { fault_status } from '#contract/fault.ts'
 import { path_ids } from '#contract/id.ts'
 import { faultsOf, objectOf, pathParametersOf } from '#contract/openapi.ts'
 import { Type } from '#contract/type.ts'
-import { docs_style } from './docs-style.ts'
+import { docsHead } from './docs-head.ts'
 import { escaped as text } from './html.ts'
 
 export function newDocsPage(version: string): string {
@@ -27,16 +27,7 @@ export function newDocsPage(version: string): string {
         .map(([name, endpoint]) => endpointPart(name, endpoint))
         .join('')}</section>`,
   )
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>Howdah API</title>
-<link rel="icon" href="data:,">
-<style>${docs_style}</style>
-</head>
+  return `${docsHead('Howdah API')}
 <body>
 <a class="skip" href="#content">Skip to the endpoints</a>
 <header><h1>Howdah API</h1><p>Version ${text(version)} · <a href="/docs">Guides and search</a> · <a href="${base_path}/openapi.json">OpenAPI 3.1</a> ·

@@ -1,5 +1,5 @@
 // The pages around the guides: the list of them, one of them, and what a search found. Pure. No script and nothing from outside.
-import { docs_style } from './docs-style.ts'
+import { docsHead } from './docs-head.ts'
 import type { Guide } from './guide.ts'
 import type { Hit } from './guide-search.ts'
 import { escaped } from './html.ts'
@@ -63,16 +63,7 @@ function shell({ guides, version, title, main, here, question = '' }: Shell): st
     ([name, members]) =>
       `<li><strong>${escaped(name)}</strong><ul>${members.map((guide) => `<li>${linkTo(guide, here)}</li>`).join('')}</ul></li>`,
   )
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${escaped(title)} · Howdah</title>
-<link rel="icon" href="data:,">
-<style>${docs_style}${guide_style}</style>
-</head>
+  return `${docsHead(`${title} · Howdah`, guide_style)}
 <body>
 <a class="skip" href="#content">Skip to the text</a>
 <header><p class="name"><a href="/docs">Howdah</a> <span>${escaped(version)}</span></p>

@@ -1,7 +1,19 @@
-// The style sheet of the documentation page, in the console's colours. It loads nothing.
+// How every page of the documentation begins, up to its body: the style sheet is in the console's colours, and nothing is loaded.
+import { escaped } from './html.ts'
 import { tokens_css } from './tokens-css.ts'
 
-export const docs_style = `
+export const docsHead = (title: string, more_style = ''): string => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${escaped(title)}</title>
+<link rel="icon" href="data:,">
+<style>${docs_style}${more_style}</style>
+</head>`
+
+const docs_style = `
 ${tokens_css}* { box-sizing: border-box; }
 html { scroll-behavior: smooth; scroll-padding-top: 1rem; }
 @media (prefers-reduced-motion: reduce) { html { scroll-behavior: auto; } }
