@@ -56,7 +56,7 @@ export function itemsOf(answer: unknown): Item[] | undefined {
 }
 
 /** What tells an item from others: its id, or the first member that ends like one. */
-export function idOf(item: unknown): string {
+function idOf(item: unknown): string {
   if (!isItem(item)) return ''
   const name = ['service_id', 'id', 'public_key', 'user_id', 'name'].find((name) => item[name] !== undefined)
   return name === undefined ? '' : cellOf(item[name])

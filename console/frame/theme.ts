@@ -2,7 +2,7 @@
 import { useState } from 'react'
 import { keep, kept } from '../keep.ts'
 
-export const themes = ['auto', 'light', 'dark'] as const
+const themes = ['auto', 'light', 'dark'] as const
 export type Theme = (typeof themes)[number]
 
 export function useTheme(): [Theme, (theme: Theme) => void] {

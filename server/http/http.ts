@@ -71,7 +71,7 @@ const url_bytes_max = 8 * 1024
 const receive_timeout_ms = 60_000
 /** Requests that prefer to wait. */
 export const caller_waits_max = 50
-export const project_waits_max = 200
+const project_waits_max = 200
 const request_id_form = /^[\x21-\x7e]{1,128}$/
 const health_paths = new Set(['/healthz', '/readyz'])
 const public_paths = new Set([

@@ -54,7 +54,7 @@ export const hasFailedOften = (attempts: readonly Pod[]): boolean =>
 const roleOf = ({ metadata }: Pod) => metadata.labels?.['cnpg.io/jobRole'] ?? ''
 
 /** Pure. The last error that is told in the log. */
-export function reasonIn(log: string): string | undefined {
+function reasonIn(log: string): string | undefined {
   const reasons = log.split('\n').flatMap((line) => {
     const { level, error, err, msg } = entryOf(line)
     return level === 'error' ? ([error, err, msg].find((one) => typeof one === 'string') ?? []) : []

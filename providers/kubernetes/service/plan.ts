@@ -118,13 +118,13 @@ function isHibernatedNext({ wanted, look }: PlanSpec): boolean {
   return isPoolerStopped(look.deployment) && sets_stopped
 }
 
-export function changeUnlessThere(what: string, things: readonly Thing[], manifest: Manifest): Change[] {
+function changeUnlessThere(what: string, things: readonly Thing[], manifest: Manifest): Change[] {
   if (isAsSigned(named(things, manifest.metadata.name), manifest)) return []
   return [{ effect: `${what}: apply`, apply: manifest }]
 }
 
 /** Whether the object was made from this manifest and still has every member of it. What the manifest does not name is not compared. */
-export function isAsApplied(there: Thing, manifest: Manifest): boolean {
+function isAsApplied(there: Thing, manifest: Manifest): boolean {
   const { annotations } = manifest.metadata
   return covers(there.metadata.annotations, annotations) && covers('spec' in there ? there.spec : {}, manifest['spec'])
 }

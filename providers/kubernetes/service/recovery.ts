@@ -27,7 +27,7 @@ export async function failedRecovery(
 }
 
 /** Pure. */
-export function outcomeOf(log: string, cluster: Cluster, names: ServiceNames): Recovery | undefined {
+function outcomeOf(log: string, cluster: Cluster, names: ServiceNames): Recovery | undefined {
   if (log.includes('requested recovery stop point is before consistent recovery point'))
     return ended('the moment lies before the end of the snapshot that it begins with; choose a later one')
   if (!log.includes('recovery ended before configured recovery target was reached')) return undefined
