@@ -1,5 +1,6 @@
 // A list that goes on, over everything that may lie between: by a stream, resumed after the last entry; and where no stream gets
 // through, such as behind a proxy that holds answers back until they end, by requests that wait for news.
+import { pause as pauseUnless } from '#contract/retry.ts'
 import { client } from './query.ts'
 import type { ClientInput, StreamInput } from '#contract/client.ts'
 import type { Api } from '#contract/api.ts'
@@ -84,19 +85,9 @@ export async function* followed<Name extends FollowedName>(
   }
 }
 
-export function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer)
-      // A signal that lives as long as the page would keep one listener of each pause.
-      signal?.removeEventListener('abort', end)
-      resolve()
-    }
-    const timer = setTimeout(end, ms)
-    signal?.addEventListener('abort', end)
-    if (signal?.aborted === true) end()
-  })
-}
+/** Ended by the signal as well. */
+export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
+  pauseUnless(ms, signal).catch(() => undefined)
 
 /** Resolves when the tab is seen, or the signal is given. */
 export function visible(signal: AbortSignal): Promise<void> {
