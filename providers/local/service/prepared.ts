@@ -25,7 +25,7 @@ import {
   startPostmaster,
   still_starting,
 } from '../postgres/process.ts'
-import { ensureForked, type ObservedFork } from '../snapshot/fork.ts'
+import { ensureForked, failedFor, type ObservedFork } from '../snapshot/fork.ts'
 import { wal_file_bytes_max } from '../wal/wal.ts'
 import { ensureReplayable, ensureReplayRemoved, saveFailure } from '../wal/replay.ts'
 import { findLastWantedService } from './last-wanted.ts'
@@ -114,7 +114,7 @@ async function ensureRun(
 ): Promise<ObservedFork | undefined> {
   const { effect, limits } = host
   const hopeless = await ensureReplayable(effect, node)
-  if (hopeless !== undefined) return { waiting_for: hopeless, failed: true, look_again_seconds: 60 }
+  if (hopeless !== undefined) return failedFor(hopeless)
   const installation = await installationAt(host, node, wanted)
   if (installation === undefined) return progress('its data needs a PostgreSQL that this host does not have')
   const floor = await floorOf(node.data)
@@ -162,7 +162,7 @@ async function waitForMask(host: ServiceHost, node: Node, mask: string): Promise
     await ensureRemoved(effect, 'unmasked data', node.data)
     await saveFailure(effect, node, error.message)
     await ensureFile(effect, 'masked', masked, '', undefined)
-    return { waiting_for: error.message, failed: true, look_again_seconds: 60 }
+    return failedFor(error.message)
   }
 }
 

@@ -103,7 +103,8 @@ class CutOff extends Error {
   override readonly name = 'CutOff'
 }
 
-const failedFor = (waiting_for: string): ObservedFork => ({
+/** It can never be made. */
+export const failedFor = (waiting_for: string): ObservedFork => ({
   waiting_for,
   failed: true,
   look_again_seconds: look_again_seldom_seconds,
