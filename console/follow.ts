@@ -86,8 +86,7 @@ export async function* followed<Name extends FollowedName>(
 }
 
 /** Ended by the signal as well. */
-export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
-  pauseUnless(ms, signal).catch(() => undefined)
+export const pause = (ms: number, signal?: AbortSignal): Promise<void> => pauseUnless(ms, signal).catch(() => undefined)
 
 /** Resolves when the tab is seen, or the signal is given. */
 export function visible(signal: AbortSignal): Promise<void> {

@@ -113,8 +113,13 @@ export function requireOffered(offered: Offered, path = ''): void {
   if (!offered.offered) throw invalidRequest([{ path, message: offered.reason }])
 }
 
-/** As problems of a request: none when the region refuses nothing. */
-export function problemsOf(refusal: Refusal | undefined): Problem[] {
+/** Refuses, in the words of the region, what it can never make. */
+export function requireMakeable(refusal: Refusal | undefined): void {
+  if (refusal !== undefined) throw invalidRequest([refusal])
+}
+
+/** Among the problems of a request: none when the region refuses nothing. */
+export function refusedBy(refusal: Refusal | undefined): Problem[] {
   return refusal === undefined ? [] : [refusal]
 }
 

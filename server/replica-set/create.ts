@@ -7,7 +7,7 @@ import type { CreateReplicaSetInput, ReadReplicaSet } from '#contract/replica-se
 import { takeAddress } from '../address.ts'
 import { newId } from '../id.ts'
 import type { Size } from '#contract/size.ts'
-import { getProvider, problemsOf } from '../regions.ts'
+import { getProvider, refusedBy } from '../regions.ts'
 import { type At, getService, lockService } from '../service/change.ts'
 import type { ServiceContext } from '../service/context.ts'
 import { insertEvent } from '../event.ts'
@@ -32,7 +32,7 @@ export async function createReplicaSet(
   requireStatus(service, api.createReplicaSet.accepts, new Date())
   const { region_code } = service
   const provider = getProvider(providers, region_code)
-  problems.push(...problemsOf(provider.replica_set.refusal({ size, nodes })))
+  problems.push(...refusedBy(provider.replica_set.refusal({ size, nodes })))
   if (problems.length > 0) throw invalidRequest(problems)
   return db.transaction(async (tx) => {
     const parent = await lockService(tx, at)

@@ -5,7 +5,7 @@ import type { replica_set_endpoints } from '#contract/replica-set.ts'
 import { accepted_set_statuses } from '#contract/replica-set-status.ts'
 import { poolerChange, requirePooler, takePoolerAddress } from '../service/pooler.ts'
 import type { Handlers } from '../http/handler.ts'
-import { getProvider, problemsOf } from '../regions.ts'
+import { getProvider, refusedBy } from '../regions.ts'
 import { getService } from '../service/change.ts'
 import type { ServiceContext } from '../service/context.ts'
 import { shapeChange } from '../service/rules.ts'
@@ -41,7 +41,7 @@ export function replicaSetHandlers(context: ServiceContext): Pick<Handlers, keyo
       const problems: Problem[] = []
       const size = parseSetSize(body, problems)
       const { region_code } = await getService(db, params)
-      problems.push(...problemsOf(getProvider(providers, region_code).replica_set.refusal({ size })))
+      problems.push(...refusedBy(getProvider(providers, region_code).replica_set.refusal({ size })))
       if (problems.length > 0) throw invalidRequest(problems)
       const accepts = accepted_set_statuses.resize
       const words = `${size.cpu_millis} milli-cores and ${size.memory_gbs} GB`

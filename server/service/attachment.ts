@@ -7,7 +7,7 @@ import type { Handlers } from '../http/handler.ts'
 import { number_form } from '../http/path-id.ts'
 import type { Provider } from '#providers/provider.ts'
 import { findLeaving, takeAddress } from '../address.ts'
-import { getProvider, problemsOf, type Regions } from '../regions.ts'
+import { getProvider, type Regions, requireMakeable } from '../regions.ts'
 import { type At, lockService, saveChange, setIdsOf } from './change.ts'
 import type { ServiceContext } from './context.ts'
 import { shapeChange } from './rules.ts'
@@ -32,8 +32,7 @@ export function attachmentHandlers(context: ServiceContext): Pick<Handlers, 'att
 async function attach(tx: Sql, providers: Regions, at: At, vpc_id: string): Promise<string> {
   const service = await lockService(tx, at)
   const provider = getProvider(providers, service.region_code)
-  const problems = problemsOf(provider.service.refusal({ vpc: true }))
-  if (problems.length > 0) throw invalidRequest(problems)
+  requireMakeable(provider.service.refusal({ vpc: true }))
   const [vpc] = number_form.test(vpc_id) ? await lockVpcs(tx, [Number(vpc_id)]) : []
   if (vpc?.project_id !== at.project_id) throw notFound(unknown_vpc)
   if (service.vpc_id !== null) {

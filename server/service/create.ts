@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import { checked, type Problem } from '#contract/problem.ts'
 import type { Service } from '#contract/service.ts'
 import type { CreateServiceInput } from '#contract/service-input.ts'
-import { getProvider, parseRegion, problemsOf } from '../regions.ts'
+import { getProvider, parseRegion, refusedBy } from '../regions.ts'
 import type { ServiceContext } from './context.ts'
 import { parseExpiry } from './expiry-rules.ts'
 import { findMade, makeService } from './make.ts'
@@ -45,6 +45,6 @@ export function parseCreation({ providers }: ServiceContext, input: Partial<Inpu
   if (replica_problem !== undefined) problems.push(replica_problem)
   const expires_at = parseExpiry(input.expires_at, new Date(), problems, input.environment_tag)
   const extensions = extensionsOf(input.addons ?? [])
-  problems.push(...problemsOf(providers.get(region_code)?.service.refusal({ size, extensions })))
+  problems.push(...refusedBy(providers.get(region_code)?.service.refusal({ size, extensions })))
   return { region_code, size, extensions, replicas, expires_at }
 }

@@ -8,7 +8,7 @@ import type { ForkServiceInput } from '#contract/service-input.ts'
 import type { Size } from '#contract/size.ts'
 import type { Sql } from '../store/db.ts'
 import { newId } from '../id.ts'
-import { getProvider, parseRegion, problemsOf, requireOffered } from '../regions.ts'
+import { getProvider, parseRegion, refusedBy, requireOffered } from '../regions.ts'
 import { lastSnapshot, restorableOf } from '../snapshot/rules.ts'
 import { insertSnapshot, listSnapshots } from '../snapshot/store.ts'
 import { type At, getService, lockService, saveChange } from './change.ts'
@@ -44,7 +44,7 @@ export async function forkService(context: ServiceContext, request: Request): Pr
   if (input.fork_strategy !== 'NOW' && !is_across) requireOffered(snapshots, '/fork_strategy')
   if (input.mask !== undefined && !is_across) requireOffered(rewinds, '/mask')
   const copy = input.fork_strategy === 'NOW' && !is_across ? { copy_of: parent.power } : {}
-  problems.push(...problemsOf(provider.service.refusal({ size, extensions: parent.extensions, ...copy })))
+  problems.push(...refusedBy(provider.service.refusal({ size, extensions: parent.extensions, ...copy })))
   if (problems.length > 0) throw invalidRequest(problems)
   const wanted = {
     name,

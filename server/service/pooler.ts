@@ -2,11 +2,10 @@
 // that a pooler that comes back is where it was.
 import { Fault } from '#contract/fault.ts'
 import type { pooler_endpoints } from '#contract/pooler.ts'
-import { invalidRequest } from '#contract/problem.ts'
 import type { Sql } from '../store/db.ts'
 import { takeAddress } from '../address.ts'
 import type { Handlers } from '../http/handler.ts'
-import { getProvider, problemsOf } from '../regions.ts'
+import { getProvider, requireMakeable } from '../regions.ts'
 import { findVpcOf } from '../vpc/store.ts'
 import { type At, changeService } from './change.ts'
 import type { ServiceContext } from './context.ts'
@@ -32,10 +31,9 @@ async function switchPooler(context: ServiceContext, at: At, pooler: boolean): P
   return { message: `the pooler is ${words}` }
 }
 
-/** Refuses, in the provider's words, where no pooler can run. */
+/** Where no pooler can run. */
 export function requirePooler({ providers }: ServiceContext, { region_code }: Pick<ServiceRow, 'region_code'>): void {
-  const problems = problemsOf(getProvider(providers, region_code).service.refusal({ pooler: true }))
-  if (problems.length > 0) throw invalidRequest(problems)
+  requireMakeable(getProvider(providers, region_code).service.refusal({ pooler: true }))
 }
 
 /** Taken once, at home and where its service is. Of a service or of a replica set of it. */

@@ -6,7 +6,7 @@ import type { rewind_endpoints } from '#contract/rewind.ts'
 import type { Sql } from '../store/db.ts'
 import type { Handlers } from '../http/handler.ts'
 import { newId } from '../id.ts'
-import { getProvider, problemsOf, requireOffered } from '../regions.ts'
+import { getProvider, requireMakeable, requireOffered } from '../regions.ts'
 import { restorableOf } from '../snapshot/rules.ts'
 import { insertSnapshot, listSnapshots, saveSnapshotDeleted } from '../snapshot/store.ts'
 import { type At, lockService, saveChange } from './change.ts'
@@ -108,7 +108,6 @@ async function lockParent(tx: Sql, { providers }: ServiceContext, row: ServiceRo
   }
   requireStatus(parent, api.forkService.accepts, new Date())
   const { service } = getProvider(providers, row.region_code)
-  const problems = problemsOf(service.refusal({ copy_of: parent.power }))
-  if (problems.length > 0) throw invalidRequest(problems)
+  requireMakeable(service.refusal({ copy_of: parent.power }))
   return parent
 }

@@ -10,7 +10,7 @@ import type { rewind_endpoints } from '#contract/rewind.ts'
 import type { Service, service_endpoints } from '#contract/service.ts'
 import type { Sql } from '../store/db.ts'
 import type { Handlers } from '../http/handler.ts'
-import { getProvider, problemsOf } from '../regions.ts'
+import { getProvider, refusedBy } from '../regions.ts'
 import { setAsService } from './replica-set-view.ts'
 import { findReplicaSet } from './replica-sets.ts'
 import { attachmentHandlers } from './attachment.ts'
@@ -119,7 +119,7 @@ function powerAndSizeHandlers(context: ServiceContext, viewOf: ServiceView): Pic
       const problems: Problem[] = []
       const size = parseSizeInput(body, { shared: false }, problems)
       const { region_code } = await getService(db, params)
-      problems.push(...problemsOf(getProvider(providers, region_code).service.refusal({ size })))
+      problems.push(...refusedBy(getProvider(providers, region_code).service.refusal({ size })))
       if (problems.length > 0) throw invalidRequest(problems)
       const event = `resize to ${body.cpu_millis} milli-cores and ${body.memory_gbs} GB requested`
       const columns = sizeColumnsOf(size)

@@ -8,7 +8,7 @@ import type { CreateVpcInput, vpc_endpoints } from '#contract/vpc.ts'
 import { type Db, isForeignKeyViolation, type Sql } from '../store/db.ts'
 import type { Handlers } from '../http/handler.ts'
 import { listPeerings } from './peerings.ts'
-import { parseRegion, problemsOf, type Regions } from '../regions.ts'
+import { parseRegion, refusedBy, type Regions } from '../regions.ts'
 import { nudge, nudgeAll } from '../work.ts'
 import { vpcs_per_project_max, vpcView } from './rules.ts'
 import {
@@ -69,7 +69,7 @@ export function parseVpc({ providers }: Pick<Context, 'providers'>, input: Parti
   if (cidr === undefined) return region_code
   const message = cidrProblem(cidr)
   if (message !== undefined) problems.push({ path: '/cidr', message })
-  else problems.push(...problemsOf(providers.get(region_code)?.vpc.refusal({ cidr })))
+  else problems.push(...refusedBy(providers.get(region_code)?.vpc.refusal({ cidr })))
   return region_code
 }
 
