@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest'
 import type { Provider, WantedReplicaSet, WantedService } from '#providers/provider.ts'
 import { until } from '#test/until.ts'
+import { wantedSetAt } from '#test/provider/wanted.ts'
 import { newTestId, newWanted, settle } from './wanted.ts'
 import { namespaceOf, useKubernetes } from './world.ts'
 
@@ -77,8 +78,7 @@ test.each([
 
 async function newSet(provider: Provider, service: WantedService): Promise<WantedReplicaSet> {
   const { home } = await newWanted(provider)
-  const shape = { nodes: 1, size: 'shared', home, reach: home } as const
-  return { replica_set_id: newTestId(), generation: 1, deleted: false, service, ...shape }
+  return wantedSetAt(home, service, { replica_set_id: newTestId() })
 }
 
 test('a replica set of which the copy failed several times is begun anew', async () => {

@@ -1,8 +1,9 @@
 // The Kubernetes provider over a fake API server: the verbs of a service, a death at every effect of each, and the faults of a cluster.
 import { expect, test } from 'vitest'
 import type { Provider, WantedService } from '#providers/provider.ts'
-import { verifierOf } from '#test/provider/service-fixture.ts'
+import { verifierOf } from '#test/provider/wanted.ts'
 import { until } from '#test/until.ts'
+import { wantedSetAt } from '#test/provider/wanted.ts'
 import { newWanted, settle } from './wanted.ts'
 import { namespaceOf, useKubernetes } from './world.ts'
 
@@ -218,15 +219,7 @@ test('volumes that are there stay as large as they are when the region gives les
   const { api, open } = await newWorld()
   const before = await open({ storage_gbs: 3 })
   const [wanted, home] = [await newWanted(before), (await newWanted(before)).home]
-  const set = {
-    replica_set_id: 'set0000000',
-    generation: 1,
-    deleted: false,
-    nodes: 1,
-    size: 'shared',
-    home,
-    reach: home,
-  } as const
+  const set = wantedSetAt(home, wanted, { replica_set_id: 'set0000000' })
   await settle(before, wanted)
   const settleSet = (provider: Provider, service: WantedService, nodes: number) =>
     until(async () => (await provider.replica_set.apply({ ...set, nodes, service })).settled, {

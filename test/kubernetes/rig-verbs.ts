@@ -1,8 +1,8 @@
 // Every verb of a service once on a real cluster, with a client that verifies the server, and the seconds that each took.
 import { expect, onTestFinished, test } from 'vitest'
-import type { Provider, WantedReplicaSet, WantedService } from '#providers/provider.ts'
+import type { Provider, WantedService } from '#providers/provider.ts'
 import { newEndpoint } from '#test/addresses.ts'
-import { verifierOf } from '#test/provider/service-fixture.ts'
+import { verifierOf, wantedSetAt } from '#test/provider/wanted.ts'
 import { until } from '#test/until.ts'
 import { openStore } from '#providers/kubernetes/store/store.ts'
 import { loginAt, openRig, rig_settings } from './rig-region.ts'
@@ -95,16 +95,7 @@ test(
     await change('no HA', { ha: { replica_count: 0, sync_replica_count: 0, switchovers: 1 } })
 
     const home = await newEndpoint(provider)
-    const set: WantedReplicaSet = {
-      replica_set_id: newTestId(),
-      generation: 1,
-      deleted: false,
-      nodes: 1,
-      size: 'shared',
-      home,
-      reach: home,
-      service: wanted,
-    }
+    const set = wantedSetAt(home, wanted, { replica_set_id: newTestId() })
     await settle((one) => provider.replica_set.apply(one), set, 'replica set')
     expect(await ask('select n, pg_is_in_recovery() as reads from kept', home)).toEqual([{ n: 7, reads: true }])
     await settle((one) => provider.replica_set.apply(one), { ...set, deleted: true }, 'replica set deleted')

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { ObservedService, Provider, WantedService } from '#providers/provider.ts'
 import { newEndpoint } from '#test/addresses.ts'
-import { verifierOf } from '#test/provider/service-fixture.ts'
+import { wantedAt } from '#test/provider/wanted.ts'
 import { until } from '#test/until.ts'
 
 export const password = 'first password'
@@ -16,20 +16,7 @@ const project_id = newTestId()
 /** Small, and in the one project of the process. */
 export async function newWanted(provider: Provider, parts: Partial<WantedService> = {}): Promise<WantedService> {
   const home = await newEndpoint(provider, taken)
-  return {
-    service_id: newTestId(),
-    project_id,
-    generation: 1,
-    deleted: false,
-    power: 'on',
-    size: 'shared',
-    extensions: [],
-    password_verifier: verifierOf(password),
-    home,
-    reach: home,
-    snapshots: [],
-    ...parts,
-  }
+  return wantedAt(home, { service_id: newTestId(), project_id, size: 'shared', ...parts })
 }
 
 /** Applied again and again, as the reconciler does; a failure names what it waits for. */

@@ -4,7 +4,8 @@ import { expect, test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
 import type { WantedService } from '#providers/provider.ts'
 import { until } from '#test/until.ts'
-import { ask, loginTo, settle, useWorlds, verifierOf } from './service-fixture.ts'
+import { ask, loginTo, settle, useWorlds } from './service-fixture.ts'
+import { verifierOf } from './wanted.ts'
 
 const { newService } = useWorlds()
 const copy = { copy_id: 'fork000000', password_verifier: verifierOf('of the copy') }

@@ -9,7 +9,8 @@ import type { LocalProvider } from '#providers/local/local.ts'
 import type { WantedService } from '#providers/provider.ts'
 import { partsOf } from '#test/sample.ts'
 import { apply } from './apply.ts'
-import { loginTo, newWanted, processesBelow, settle, useWorlds, verifierOf, type World } from './service-fixture.ts'
+import { loginTo, newWanted, processesBelow, settle, useWorlds, type World } from './service-fixture.ts'
+import { verifierOf } from './wanted.ts'
 
 const { newWorld } = useWorlds()
 /** Up to 150 providers, on a machine that may be very busy. */

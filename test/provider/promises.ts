@@ -11,7 +11,7 @@ import type {
 } from '#providers/provider.ts'
 import { until } from '#test/until.ts'
 import { newEndpoint } from '#test/addresses.ts'
-import { verifierOf } from './service-fixture.ts'
+import { wantedAt, wantedSetAt } from './wanted.ts'
 
 export type Region = {
   provider: Provider
@@ -165,16 +165,7 @@ export function describePromises(name: string, newRegion: () => Promise<Region>)
       const service = await newWanted(provider)
       await settle(provider, service)
       const home = await newEndpoint(provider, new Set([service.home.port]))
-      const set: WantedReplicaSet = {
-        replica_set_id: newId(),
-        generation: 1,
-        deleted: false,
-        nodes: 1,
-        size: { cpu_millis: 500, memory_gbs: 2 },
-        home,
-        reach: home,
-        service,
-      }
+      const set = wantedSetAt(home, service, { replica_set_id: newId(), size: service.size })
       const settled = async (wanted: WantedReplicaSet) => (await provider.replica_set.apply(wanted)).settled
       await until(() => settled(set), { what: 'the set settles' })
       expect((await provider.replica_set.list()).map(({ id }) => id)).toEqual([set.replica_set_id])
@@ -229,21 +220,7 @@ export function describePromises(name: string, newRegion: () => Promise<Region>)
 }
 
 async function newWanted(provider: Provider, parts: Partial<WantedService> = {}): Promise<WantedService> {
-  const home = await newEndpoint(provider)
-  return {
-    service_id: newId(),
-    project_id: 'project000',
-    generation: 1,
-    deleted: false,
-    power: 'on',
-    size: 'shared',
-    extensions: [],
-    password_verifier: verifierOf('first password'),
-    home,
-    reach: home,
-    snapshots: [],
-    ...parts,
-  }
+  return wantedAt(await newEndpoint(provider), { service_id: newId(), ...parts })
 }
 
 /** What a region does not offer it says in a sentence, by which requests are refused; then there is nothing to promise. */

@@ -1,6 +1,5 @@
 // What the provider tests share: a provider below a fresh directory, wanted services, and logins as a customer makes
 // them. Whatever a test leaves running is stopped and removed, also after a failure.
-import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 import { mkdtemp, readFile, readdir, readlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,6 +14,7 @@ import { seedProvider } from '#test/seed.ts'
 import { newEndpoint } from '#test/addresses.ts'
 import { pidIn } from '#test/traces.ts'
 import { until } from '#test/until.ts'
+import { wantedAt } from './wanted.ts'
 
 export type World = {
   directory: string
@@ -82,21 +82,7 @@ async function removeWorld(world: World): Promise<void> {
 }
 
 export async function newWanted(provider: LocalProvider, parts: Partial<WantedService> = {}): Promise<WantedService> {
-  const home = parts.home ?? (await newEndpoint(provider))
-  return {
-    service_id: `s${randomBytes(4).toString('hex')}x`,
-    project_id: 'project000',
-    generation: 1,
-    deleted: false,
-    power: 'on',
-    size: { cpu_millis: 500, memory_gbs: 2 },
-    extensions: [],
-    password_verifier: verifierOf('first password'),
-    home,
-    reach: home,
-    snapshots: [],
-    ...parts,
-  }
+  return wantedAt(parts.home ?? (await newEndpoint(provider)), parts)
 }
 
 /** Applies until everything holds, as the reconciler does. What happened on the way comes along. */
@@ -174,12 +160,4 @@ export async function processesBelow(folder: string): Promise<string[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
   const places = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => '')))
   return pids.filter((_, at) => places[at]?.startsWith(folder))
-}
-
-export function verifierOf(password: string): string {
-  const salt = randomBytes(16)
-  const salted = pbkdf2Sync(password, salt, 4096, 32, 'sha256')
-  const keyed = (text: string) => createHmac('sha256', salted).update(text).digest()
-  const stored_key = createHash('sha256').update(keyed('Client Key')).digest('base64')
-  return `SCRAM-SHA-256$4096:${salt.toString('base64')}$${stored_key}:${keyed('Server Key').toString('base64')}`
 }

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { identifierOf } from '#providers/local/postgres/system-identifier.ts'
-import { as_root, ask, loginTo, newWanted, useWorlds, postmasterPid, settle, verifierOf } from './service-fixture.ts'
+import { as_root, ask, loginTo, newWanted, useWorlds, postmasterPid, settle } from './service-fixture.ts'
+import { verifierOf } from './wanted.ts'
 
 const { newService, newWorld } = useWorlds()
 

@@ -2,16 +2,8 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import {
-  ask,
-  loginTo,
-  newWanted,
-  useWorlds,
-  postmasterPid,
-  noProcessBelow,
-  settle,
-  verifierOf,
-} from './service-fixture.ts'
+import { ask, loginTo, newWanted, useWorlds, postmasterPid, noProcessBelow, settle } from './service-fixture.ts'
+import { verifierOf } from './wanted.ts'
 import { until } from '#test/until.ts'
 
 const { newService, newWorld } = useWorlds()

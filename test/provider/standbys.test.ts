@@ -7,7 +7,8 @@ import { signalIfThere } from '#providers/host/daemon.ts'
 import { nodeOf } from '#providers/local/host/layout.ts'
 import { withSuperuser } from '#providers/local/postgres/superuser.ts'
 import { until } from '#test/until.ts'
-import { as_root, ask, loginTo, newWanted, noProcessBelow, settle, useWorlds, verifierOf } from './service-fixture.ts'
+import { as_root, ask, loginTo, newWanted, noProcessBelow, settle, useWorlds } from './service-fixture.ts'
+import { verifierOf } from './wanted.ts'
 import { homeOf, nodeFoldersOf, nodePid, standbysOf, walReceiverOf, withReplicas } from './standby-fixture.ts'
 
 const { newWorld } = useWorlds()

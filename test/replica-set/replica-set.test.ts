@@ -3,7 +3,8 @@ import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { WantedReplicaSet } from '#providers/provider.ts'
-import { ask, settle, useWorlds, verifierOf, type World } from '#test/provider/service-fixture.ts'
+import { ask, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
+import { verifierOf } from '#test/provider/wanted.ts'
 import { balancedTest, homeOf, newFamily, newSet, readFrom, settleSet, tracesOf, untilRead } from './set-fixture.ts'
 
 const { newWorld } = useWorlds()

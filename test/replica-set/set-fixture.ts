@@ -1,6 +1,5 @@
 // What the tests of replica sets share: a service with a table, sets of it, and readers as customers are. Whatever a test
 // leaves running is removed, also after a failure.
-import { randomBytes } from 'node:crypto'
 import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { onTestFinished, test, type TestContext } from 'vitest'
@@ -8,6 +7,7 @@ import type { LocalOptions, LocalProvider } from '#providers/local/local.ts'
 import { findProgram } from '#providers/host/program.ts'
 import type { ObservedReplicaSet, WantedReplicaSet, WantedService } from '#providers/provider.ts'
 import { ask, loginTo, newWanted, settle, type World } from '#test/provider/service-fixture.ts'
+import { wantedSetAt } from '#test/provider/wanted.ts'
 import { newEndpoint } from '#test/addresses.ts'
 import { pidIn } from '#test/traces.ts'
 import { until } from '#test/until.ts'
@@ -38,17 +38,7 @@ export async function newSet(
   parts: Partial<WantedReplicaSet> = {},
 ): Promise<WantedReplicaSet> {
   const home = await newEndpoint(provider, new Set([service.home.port]))
-  const set: WantedReplicaSet = {
-    replica_set_id: `r${randomBytes(4).toString('hex')}x`,
-    generation: 1,
-    deleted: false,
-    nodes: 1,
-    size: 'shared',
-    home,
-    reach: home,
-    service,
-    ...parts,
-  }
+  const set = wantedSetAt(home, service, parts)
   onTestFinished(async () => {
     const last = await world.open()
     await settleSet(last, { ...set, deleted: true })

@@ -1,9 +1,9 @@
 // Replicas and replica sets follow a rewind, and no replica of the state before is ever elected.
 import { expect, test } from 'vitest'
-import type { WantedReplicaSet } from '#providers/provider.ts'
 import { newEndpoint } from '#test/addresses.ts'
 import { applyAll } from '#test/provider/apply.ts'
 import { ask, newWanted, postmasterPid, settle, useWorlds } from '#test/provider/service-fixture.ts'
+import { wantedSetAt } from '#test/provider/wanted.ts'
 import { momentNow, until } from '#test/until.ts'
 import { rewindTo, takenAt } from './rewinding.ts'
 
@@ -15,16 +15,7 @@ test('a service with a synchronous replica and a replica set goes back with both
   const ha = { replica_count: 1, sync_replica_count: 1, switchovers: 0 }
   let wanted = await newWanted(provider, { size: 'shared', ha, snapshots: [{ snapshot_id: 'first', deleted: false }] })
   const home = await newEndpoint(provider)
-  const set: WantedReplicaSet = {
-    replica_set_id: 'set0000001',
-    generation: 1,
-    deleted: false,
-    nodes: 1,
-    size: 'shared',
-    home,
-    reach: home,
-    service: wanted,
-  }
+  const set = wantedSetAt(home, wanted)
   await applyAll(provider, { services: [wanted], sets: [set] })
   await ask(provider, wanted, 'create table t as select 1 as n')
   await takenAt(provider, wanted, 'first')
