@@ -3,6 +3,7 @@ import type { Api, EndpointName, StreamName } from '#contract/api.ts'
 import type { Access, BodyOf, Endpoint, EntryOf, OutputOf, ParamsOf, QueryOf, Role } from '#contract/endpoint.ts'
 import type { FaultCode } from '#contract/fault.ts'
 import type { Problem } from '#contract/problem.ts'
+import type { Db } from '../store/db.ts'
 
 export type User = { id: string; email: string; name: string }
 
@@ -38,6 +39,9 @@ export type Callers = {
   roleIn(caller: Caller, project_id: string): Promise<Role | undefined>
   forget(): void
 }
+
+/** What the handlers of users, projects and their tokens are given. */
+export type AccessParts = { db: Db; callers: Callers }
 
 /** What is public has none. */
 type CallerOf<Who extends Access> = Who extends 'public' ? undefined : Who extends 'user' ? UserCaller : Caller

@@ -4,20 +4,13 @@ import { api } from '#contract/api.ts'
 import { Fault, notFound, unknown_token } from '#contract/fault.ts'
 import { checked } from '#contract/problem.ts'
 import type { token_endpoints } from '#contract/token.ts'
-import type { Db } from '../store/db.ts'
-import type { Callers, Handlers } from '../http/handler.ts'
+import type { AccessParts, Handlers } from '../http/handler.ts'
 import { lockProjectFor } from './permission.ts'
 import { countTokens, findCaller, listCallers, removeToken } from './store.ts'
 import { newTokenRole, parseTokenExpiry, tokens_per_project_max, tokenView } from './token-rules.ts'
 import { callerOf, createToken } from './token.ts'
 
-export function tokenHandlers({
-  db,
-  callers,
-}: {
-  db: Db
-  callers: Callers
-}): Pick<Handlers, keyof typeof token_endpoints> {
+export function tokenHandlers({ db, callers }: AccessParts): Pick<Handlers, keyof typeof token_endpoints> {
   return {
     listTokens: async ({ params }) => {
       const rows = await listCallers(db, params.project_id)

@@ -4,8 +4,8 @@ import { api } from '#contract/api.ts'
 import { type Role, roleAllows } from '#contract/endpoint.ts'
 import { Fault, notFound, unknown_member } from '#contract/fault.ts'
 import type { member_endpoints } from '#contract/member.ts'
-import type { Db, Sql } from '../store/db.ts'
-import type { Caller, Callers, Handlers } from '../http/handler.ts'
+import type { Sql } from '../store/db.ts'
+import type { AccessParts, Caller, Handlers } from '../http/handler.ts'
 import { lockProjectFor } from '../identity/permission.ts'
 import { findRole, findUserByEmail, insertInvitedUser, lockClaim, type UserRow } from '../identity/store.ts'
 import {
@@ -31,10 +31,7 @@ type At = { project_id: string; user_id: string }
 export function memberHandlers({
   db,
   callers,
-}: {
-  db: Db
-  callers: Callers
-}): Pick<Handlers, Exclude<keyof typeof member_endpoints, 'createLoginLink'>> {
+}: AccessParts): Pick<Handlers, Exclude<keyof typeof member_endpoints, 'createLoginLink'>> {
   const change = async <T>(
     { project_id, caller, needed }: { project_id: string; caller: Caller; needed: Role },
     work: (tx: Sql, own: Role) => Promise<T>,

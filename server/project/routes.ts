@@ -4,7 +4,7 @@ import { api } from '#contract/api.ts'
 import { Fault, notFound, unknown_project } from '#contract/fault.ts'
 import type { project_endpoints } from '#contract/project.ts'
 import { type Db, isForeignKeyViolation } from '../store/db.ts'
-import type { Callers, Handlers, TokenCaller } from '../http/handler.ts'
+import type { AccessParts, Handlers, TokenCaller } from '../http/handler.ts'
 import { newId } from '../id.ts'
 import { lockProjectFor } from '../identity/permission.ts'
 import { lockUser } from '../identity/store.ts'
@@ -26,13 +26,7 @@ import {
 const projects_per_owner_max = 100
 const contents_named_max = 10
 
-export function projectHandlers({
-  db,
-  callers,
-}: {
-  db: Db
-  callers: Callers
-}): Pick<Handlers, keyof typeof project_endpoints> {
+export function projectHandlers({ db, callers }: AccessParts): Pick<Handlers, keyof typeof project_endpoints> {
   return {
     listProjects: async ({ caller }) => {
       const rows = await (caller.type === 'apiKey'
