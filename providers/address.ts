@@ -1,9 +1,9 @@
 // Candidate addresses, best first: the same in every region that has ports of a host, or VPCs. Pure.
 import { createHash } from 'node:crypto'
+import { addressAt, prefixOf } from './cidr.ts'
 import { type AddressUse, type Endpoint, NoAddress } from './provider.ts'
 
-/** Where it listens outside of VPCs. */
-/** `help`: how it is made wider. */
+/** Where it listens outside of VPCs. `help`: how it is made wider. */
 export type PortRange = { host: string; ports: { first: number; last: number }; help?: string }
 
 /** Everything in a VPC listens there. */
@@ -30,12 +30,7 @@ const wider = 'start the server with a wider range (--service-ports)'
 
 /** From the lowest on. The last one of a range is its broadcast address. */
 function* addressesIn(cidr: string): Generator<Endpoint> {
-  const [network = '', bits] = cidr.split('/')
-  const first = network.split('.').reduce((number, part) => number * 256 + Number(part), 0)
-  const size = 2 ** (32 - Number(bits))
-  for (let index = first_index; index < size - 1; index += 1) {
-    const address = first + index
-    yield { host: [24, 16, 8, 0].map((shift) => Math.floor(address / 2 ** shift) % 256).join('.'), port: vpc_port }
-  }
+  const size = 2 ** (32 - prefixOf(cidr))
+  for (let index = first_index; index < size - 1; index += 1) yield { host: addressAt(cidr, index), port: vpc_port }
   throw new NoAddress(`the VPC (${cidr}) has no free address; detach something, or use a larger one`)
 }

@@ -6,7 +6,7 @@
 //    whatever the host's own setting for forwarding, which new namespaces inherit.
 import { readdir, stat, statfs } from 'node:fs/promises'
 import type { WantedVpc } from '../../provider.ts'
-import { gatewayOf, prefixOf } from './cidr.ts'
+import { gatewayOf, prefixOf } from '../../cidr.ts'
 import type { Effect } from '../host/effect.ts'
 import type { NetworksOwner } from './owner-process.ts'
 import { changeNetwork, listIn, makeNamespace, removeNamespace } from './ip.ts'

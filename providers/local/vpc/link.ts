@@ -1,6 +1,6 @@
 // The link between two peers: a pair of interfaces, one in each namespace, and in each a route to the other's range and to
 // nothing else. Either side may make, finish or remove it; both come to the same, because all names follow from the two VPCs.
-import { gatewayOf } from '../network/cidr.ts'
+import { gatewayOf } from '../../cidr.ts'
 import type { Effect } from '../host/effect.ts'
 import { changeNetwork, closeConnections } from '../network/ip.ts'
 import { bridge, linkTo } from '../network/name.ts'

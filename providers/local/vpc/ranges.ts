@@ -3,7 +3,7 @@
 // to be needed are refused inside it too.
 import { readFile } from 'node:fs/promises'
 import { isIPv4 } from 'node:net'
-import { overlap, within } from '../network/cidr.ts'
+import { overlap, within } from '../../cidr.ts'
 import { listRoutes, type IpRoute } from '../network/ip.ts'
 
 export type VpcRanges = {

@@ -1,7 +1,7 @@
 // A pass over one VPC on this host: its network, and exactly the links that are wanted. Every step reads first.
 import type { ObservedVpc, WantedPeer, WantedVpc } from '../../provider.ts'
 import type { Machine } from '../host/machine.ts'
-import { overlap } from '../network/cidr.ts'
+import { overlap } from '../../cidr.ts'
 import type { VpcRanges } from './ranges.ts'
 import type { VpcWatch } from './watch.ts'
 import { ensureBarrier, ensureBarrierRemoved } from './barrier.ts'

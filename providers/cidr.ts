@@ -5,8 +5,12 @@ import assert from 'node:assert/strict'
 type Range = { first: number; last: number }
 
 /** The VPC's own address in its range: the first. */
-export function gatewayOf(cidr: string): string {
-  return dotted(rangeOf(cidr).first + 1)
+export const gatewayOf = (cidr: string): string => addressAt(cidr, 1)
+
+/** With this place in the range, from 0 on. */
+export function addressAt(cidr: string, index: number): string {
+  const address = rangeOf(cidr).first + index
+  return [24, 16, 8, 0].map((shift) => Math.floor(address / 2 ** shift) % 256).join('.')
 }
 
 export function prefixOf(cidr: string): number {
@@ -33,8 +37,4 @@ function rangeOf(cidr: string): Range {
   const address = ((a * 256 + b) * 256 + c) * 256 + d
   const first = address - (address % size)
   return { first, last: first + size - 1 }
-}
-
-function dotted(address: number): string {
-  return [24, 16, 8, 0].map((shift) => Math.floor(address / 2 ** shift) % 256).join('.')
 }
