@@ -10,6 +10,10 @@ import { Type } from './type.ts'
 export const audit_entries_max = 500
 export const audit_entries_default = 100
 
+/** In place of a user's e-mail and an address, for what the operator of the server did by a command. */
+export const operator_email = 'operator'
+export const operator_address = 'localhost'
+
 /** Of a request. */
 export const audit_outcomes = ['done', 'refused'] as const
 
@@ -21,13 +25,16 @@ export const AuditEntry = Type.Object(
   {
     id: text('The id of the entry.', '1042'),
     time: moment('When the outcome was known.'),
-    user_id: UserId,
-    email: text('Of the user, as it was then.', 'ada@example.com'),
+    user_id: Type.Optional(UserId),
+    email: text(
+      `Of the user, as it was then; \`${operator_email}\`, without a user_id, for the operator of the server.`,
+      'ada@example.com',
+    ),
     public_key: Type.Optional(PublicKey),
     client: Type.Optional(
       choice(audit_clients, 'The program that sent the request, as it says itself: the command, or an agent.', 'mcp'),
     ),
-    address: text('Where the request came from.', '203.0.113.9'),
+    address: text(`Where the request came from; \`${operator_address}\` for the operator.`, '203.0.113.9'),
     endpoint: text('The name of the endpoint, such as createService.', 'createService'),
     method: choice(['GET', 'POST', 'DELETE'], 'The HTTP method.', 'POST'),
     path: text('The path, with the ids that it named.', '/projects/p8d4t6w1zn/services'),
@@ -46,7 +53,7 @@ export const audit_endpoints = {
     path: '/projects/{project_id}/audit',
     summary: 'Who changed what in a project, newest first',
     description:
-      'Refused requests are there too, and the logins of members since they use the project. `last_cursor` leads to older entries; it is absent on the last page.',
+      'Refused requests are there too, the logins of members since they use the project, and what the operator of the server did by `howdah admin`. `last_cursor` leads to older entries; it is absent on the last page.',
     tag: 'Audit',
     access: 'admin',
     query: input(

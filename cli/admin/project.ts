@@ -1,4 +1,5 @@
 // howdah admin project create | list. A project always has an owner, who can act in it.
+import { insertOperatorAct } from '#server/audit/operator.ts'
 import { findUserByEmail, listUsers } from '#server/identity/store.ts'
 import type { Sql } from '#server/store/db.ts'
 import { newId } from '#server/id.ts'
@@ -24,6 +25,7 @@ export const projectCreate: OperatorCommand = {
         const user_id = await ownerOf(tx, text('owner'))
         const made = await insertProject(tx, { id: newId(), name })
         await insertMember(tx, { project_id: made.id, user_id, role: 'owner' })
+        await insertOperatorAct(tx, 'createProject', { project_id: made.id, resource_id: made.id })
         return made
       }),
     )

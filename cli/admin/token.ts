@@ -1,8 +1,9 @@
 // howdah admin token create | list | revoke. A token belongs to one project and acts for one of its members; its secret is
 // printed once, alone on stdout, so that `token=$(howdah admin token create …)` works.
 import { roles } from '#contract/endpoint.ts'
-import { listTokens } from '#server/identity/store.ts'
-import { createToken, revokeToken } from '#server/identity/token.ts'
+import { insertOperatorAct } from '#server/audit/operator.ts'
+import { listTokens, removeToken } from '#server/identity/store.ts'
+import { createToken } from '#server/identity/token.ts'
 import { days_ahead_max } from '#server/moment.ts'
 import type { Sql } from '#server/store/db.ts'
 import { listMembers } from '#server/member/store.ts'
@@ -30,7 +31,9 @@ export const tokenCreate: OperatorCommand = {
       db.transaction(async (tx) => {
         const project_id = await projectOf(tx, text('project'))
         const user_id = await memberOf(tx, project_id, text('user'))
-        return await createToken(tx, { name, project_id, user_id, ...(expires_at && { expires_at }) })
+        const made = await createToken(tx, { name, project_id, user_id, ...(expires_at && { expires_at }) })
+        await insertOperatorAct(tx, 'createToken', { project_id, resource_id: made.public_key })
+        return made
       }),
     )
     console.log(`${token.public_key}.${token.secret_key}`)
@@ -69,8 +72,15 @@ export const tokenRevoke: OperatorCommand = {
   run: async ({ config, need }) => {
     // People paste the whole token; the part before the dot names it.
     const public_key = need('public_key').split(/[.:]/)[0] ?? ''
-    const revoked = await withStore(config, (db) => revokeToken(db, public_key))
-    if (!revoked) throw new CommandError(`there is no token ${public_key}; howdah admin token list shows them all`)
+    await withStore(config, (db) =>
+      db.transaction(async (tx) => {
+        const project_id = await removeToken(tx, public_key)
+        if (project_id === undefined) {
+          throw new CommandError(`there is no token ${public_key}; howdah admin token list shows them all`)
+        }
+        await insertOperatorAct(tx, 'revokeToken', { project_id, resource_id: public_key, public_key })
+      }),
+    )
     console.log(`Token ${public_key} is revoked.`)
   },
 }

@@ -1,4 +1,5 @@
 // howdah admin user create | reset-password | disable | enable | list. A user is who a token acts for; what they may do is their role in each project.
+import { insertOperatorAct, insertOperatorActOnUser } from '#server/audit/operator.ts'
 import { findUserByEmail, insertUser, listUsers, saveDisabled, type UserRow } from '#server/identity/store.ts'
 import { insertMember, listProjectsOfLastOwner } from '#server/member/store.ts'
 import type { Sql } from '#server/store/db.ts'
@@ -29,6 +30,7 @@ export const userCreate: OperatorCommand = {
         const project_id = await projectOf(tx, text('project'))
         const made = await insertUser(tx, { email, name })
         await insertMember(tx, { project_id, user_id: made.id, role })
+        await insertOperatorAct(tx, 'addMember', { project_id, resource_id: String(made.id) })
         return { id: made.id, path: await createPasswordLink(tx, made.id) }
       }),
     )
@@ -54,6 +56,7 @@ export const userResetPassword: OperatorCommand = {
         const { id, disabled_at } = await getUser(tx, email)
         if (disabled_at !== null)
           throw new CommandError(`${email} is disabled; first: howdah admin user enable ${email}`)
+        await insertOperatorActOnUser(tx, 'resetPassword', id)
         return createPasswordLink(tx, id)
       }),
     )
@@ -74,6 +77,7 @@ export const userDisable: OperatorCommand = {
       db.transaction(async (tx) => {
         const { id } = await getUser(tx, email)
         await disableUser(tx, id)
+        await insertOperatorActOnUser(tx, 'disableUser', id)
         return await listProjectsOfLastOwner(tx, id)
       }),
     )
@@ -94,7 +98,11 @@ export const userEnable: OperatorCommand = {
   run: async ({ config, need }) => {
     const email = parseEmail(need('email'))
     await withStore(config, (db) =>
-      db.transaction(async (tx) => saveDisabled(tx, (await getUser(tx, email)).id, false)),
+      db.transaction(async (tx) => {
+        const { id } = await getUser(tx, email)
+        await saveDisabled(tx, id, false)
+        await insertOperatorActOnUser(tx, 'enableUser', id)
+      }),
     )
     console.log(`User ${email} is enabled.`)
   },

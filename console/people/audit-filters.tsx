@@ -21,7 +21,7 @@ const acts = [
   ...Object.entries<Endpoint>(api)
     .filter(([, endpoint]) => effectOf(endpoint) !== 'read')
     .map(([name]) => name)
-    .concat('login')
+    .concat('login', 'disableUser', 'enableUser', 'resetPassword')
     .toSorted()
     .map((name) => ({ value: name, label: name })),
 ]

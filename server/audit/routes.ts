@@ -50,7 +50,7 @@ function entryView(row: AuditRow): AuditEntry {
   return {
     id: String(row.id),
     time: row.time.toISOString(),
-    user_id: String(row.user_id),
+    ...(row.user_id !== null && { user_id: String(row.user_id) }),
     email: row.email,
     ...(row.public_key !== null && { public_key: row.public_key }),
     ...(row.client !== null && { client: row.client }),

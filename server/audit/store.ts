@@ -9,7 +9,8 @@ export type AuditRow = {
   id: number
   time: Date
   project_id: string | null
-  user_id: number
+  /** Null: the operator. */
+  user_id: number | null
   email: string
   public_key: string | null
   client: AuditClient | null

@@ -124,12 +124,12 @@ export async function countTokens(db: Sql, project_id: string): Promise<number> 
   return row?.count ?? 0
 }
 
-/** False when there was no such token. */
-export async function removeToken(db: Sql, public_key: string, project_id?: string): Promise<boolean> {
-  const rows = await db.query(sql`
+/** Its project; undefined when there was no such token. */
+export async function removeToken(db: Sql, public_key: string, project_id?: string): Promise<string | undefined> {
+  const [row] = await db.query(sql<{ project_id: string }>`
     delete from tokens where public_key = ${public_key} and project_id = coalesce(${project_id}, project_id)
-    returning public_key`)
-  return rows.length > 0
+    returning project_id`)
+  return row?.project_id
 }
 
 export async function findTokenSecret(db: Sql, public_key: string): Promise<Buffer | undefined> {

@@ -36,7 +36,7 @@ export function tokenHandlers({ db, callers }: AccessParts): Pick<Handlers, keyo
     revokeToken: async ({ params: { project_id, public_key }, caller }) => {
       await db.transaction(async (tx) => {
         await lockProjectFor(tx, project_id, caller, api.revokeToken.access)
-        if (!(await removeToken(tx, public_key, project_id))) throw notFound(unknown_token)
+        if ((await removeToken(tx, public_key, project_id)) === undefined) throw notFound(unknown_token)
       })
       callers.forget()
     },

@@ -7,7 +7,7 @@ import { lowerRole, type Role } from '#contract/endpoint.ts'
 import type { Db, Sql } from '../store/db.ts'
 import type { TokenCaller } from '../http/handler.ts'
 import type { Verifier } from './callers.ts'
-import { type CallerRow, findCaller, findTokenSecret, insertToken, removeToken, saveTokenUse } from './store.ts'
+import { type CallerRow, findCaller, findTokenSecret, insertToken, saveTokenUse } from './store.ts'
 
 const use_pace_seconds = 60
 const secret_bytes = 30
@@ -35,11 +35,6 @@ export async function createToken(
     expires_at: token.expires_at ?? null,
   })
   return { public_key, secret_key }
-}
-
-/** False when there was no such token. */
-export async function revokeToken(sql: Sql, public_key: string): Promise<boolean> {
-  return removeToken(sql, public_key)
 }
 
 export function newTokenVerifier(db: Db): Verifier {

@@ -3,11 +3,14 @@ import { spawnSync } from 'node:child_process'
 import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { AuditEntry } from '#contract/audit.ts'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { newServicePorts } from '#test/ports.ts'
 import { howdah, repository, type Started, startHowdah } from '#test/e2e/howdah.ts'
 import { seedDataDir } from '#test/seed.ts'
 import { until } from '#test/until.ts'
+
+type Page = { entries: AuditEntry[] }
 
 let data_dir = ''
 let home = ''
@@ -94,14 +97,34 @@ describe('on an installation', () => {
     expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('there is no token') })
   })
 
-  test('a project has an owner, and a token for it once it is named', async () => {
+  test('a project has an owner, a token for it once it is named, and an audit log of what the operator did', async () => {
     const project = await run('admin', 'project', 'create', '--name', 'second')
     expect(JSON.parse(await run('admin', 'project', 'list', '--json'))).toContainEqual(
       expect.objectContaining({ id: project, name: 'second' }),
     )
     const unclear = await howdah(['admin', 'token', 'create', '--name', 'x', ...place])
     expect(unclear).toMatchObject({ code: 1, stderr: expect.stringContaining('say which project') })
-    expect(await statusFor(await run('admin', 'token', 'create', '--name', 'x', '--project', project))).toBe(200)
+    const token = await run('admin', 'token', 'create', '--name', 'x', '--project', project)
+    expect(await statusFor(token)).toBe(200)
+    const email = 'eve@example.org'
+    const user_id = await run('admin', 'user', 'create', '--email', email, '--name', 'Eve', '--project', project)
+    const [revoked = ''] = (await run('admin', 'token', 'create', '--name', 'y', '--project', project)).split('.')
+    await run('admin', 'token', 'revoke', revoked)
+    const [public_key = ''] = token.split('.')
+    const headers = { authorization: `Bearer ${token}` }
+    const { entries } = (await (await fetch(`${server.url}/projects/${project}/audit`, { headers })).json()) as Page
+    const by = { email: 'operator', client: 'cli', address: 'localhost', time: expect.any(String) }
+    const at = `/projects/${project}`
+    const expected = [
+      { endpoint: 'revokeToken', method: 'DELETE', path: `${at}/tokens/${revoked}`, resource_id: revoked, status: 204 },
+      { endpoint: 'createToken', method: 'POST', path: `${at}/tokens`, resource_id: revoked, status: 201 },
+      { endpoint: 'addMember', method: 'POST', path: `${at}/members`, resource_id: user_id, status: 201 },
+      { endpoint: 'createToken', method: 'POST', path: `${at}/tokens`, resource_id: public_key, status: 201 },
+      { endpoint: 'createProject', method: 'POST', path: '/projects', resource_id: project, status: 201 },
+    ]
+    expect(entries).toEqual(
+      expected.map((act) => ({ ...by, ...act, id: expect.any(String), request_id: expect.any(String) })),
+    )
   })
 
   test('a user joins a project with a role, once', async () => {

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { decodeProtectedHeader } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { AuditEntry } from '#contract/audit.ts'
 import { newLog } from '#server/log.ts'
 import { type Server, startServer } from '#server/main.ts'
 import { newCall } from '#test/call.ts'
@@ -252,5 +253,13 @@ describe('the command line', () => {
     expect(await info(one.server, token)).toBe(200)
     expect(await info(one.server, access_token)).toBe(401)
     expect(await info(one.server, (await logIn(origin, out)).access_token)).toBe(200)
+    const audit = newCall(one.server.api_url, one.token)
+    const { body } = await audit<{ entries: AuditEntry[] }>(
+      'GET',
+      `/projects/${one.project_id}/audit?resource_id=${out.user_id}`,
+    )
+    const by = { email: 'operator', path: `/users/${out.user_id}/enableUser`, status: 200 }
+    expect(body.entries).toMatchObject([{ ...by, endpoint: 'enableUser' }, { endpoint: 'disableUser' }])
+    expect(body.entries.filter(({ user_id }) => user_id !== undefined)).toEqual([])
   })
 })

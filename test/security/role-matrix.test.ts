@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { isRole, type Role, roleAllows, roles } from '#contract/endpoint.ts'
 import { unknown_project } from '#contract/fault.ts'
 import { pathParametersOf } from '#contract/openapi.ts'
-import { revokeToken } from '#server/identity/token.ts'
+import { removeToken } from '#server/identity/store.ts'
 import { type Answer, newCall, type ServiceOrFault } from '#test/call.ts'
 import { openCallers } from '#test/http/callers.ts'
 import { type Row, rows, valid_bodies } from '#test/http/requests.ts'
@@ -70,7 +70,7 @@ async function addStrangers(): Promise<void> {
   const expired = await callers.newToken('owner', { expires_at: new Date(Date.now() - 1000) })
   all_callers.push({ ...invalid, what: 'an owner’s expired token', credential: async () => expired.token })
   const revoked = await callers.newToken('owner')
-  await revokeToken(callers.db, revoked.public_key)
+  await removeToken(callers.db, revoked.public_key)
   all_callers.push({ ...invalid, what: 'an owner’s revoked token', credential: async () => revoked.token })
   const bent = (await callers.newToken('owner')).token.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'))
   all_callers.push({ ...invalid, what: 'an owner’s token with one wrong letter', credential: async () => bent })

@@ -1,0 +1,2 @@
+-- Null: the operator, by a command.
+alter table audit alter column user_id drop not null;
