@@ -86,13 +86,13 @@ export function openDb(url: string, bounds = server_bounds): Db {
   }
 }
 
-/** True for errors after which a caller may simply repeat: the store is unreachable, starting, too slow, or was restarted meanwhile. */
+/** True for errors after which a caller may simply repeat: the store is unreachable, starting, too slow, too busy, or was restarted meanwhile. */
 export function storeIsUnreachable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   // Classes 08 and 57P0: the connection or the server went; 53: it lacks resources; 25006: it is a standby just now; 57014 and 25P03: a
-  // statement, or this server between two of them, took too long.
-  if (/^(08|57P0|57014|53|25006|25P03)/.test(code)) return true
+  // statement, or this server between two of them, took too long; 40P01: the transaction gave way in each of many deadlocks.
+  if (/^(08|57P0|57014|53|25006|25P03|40P01)/.test(code)) return true
   if (/^(ECONNREFUSED|ECONNRESET|ENOENT|EPIPE|ETIMEDOUT)$/.test(code)) return true
   const last_words =
     /Connection terminated|timeout exceeded when trying to connect|not queryable|Client has encountered/

@@ -5,6 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { NoAddress, type Provider } from '#providers/provider.ts'
+import { storeIsUnreachable } from '#server/store/db.ts'
 import { type AddressRole, findLeaving, releaseAddresses, takeAddress } from '#server/address.ts'
 import { newId } from '#server/id.ts'
 import { findService, removeService } from '#server/service/store.ts'
@@ -136,6 +137,17 @@ test('where no address is left the request is told what to do, and nothing is ta
     message: 'no port is free; delete services',
   })
   expect(await listPorts()).toHaveLength(20)
+})
+
+test('a transaction that has to give way each time is one that a caller may repeat', async () => {
+  let runs = 0
+  const work = db.transaction(async (tx) => {
+    runs += 1
+    await tx.query(`do $$ begin raise sqlstate '40P01'; end $$`)
+  })
+  const failure = await work.catch((error: unknown) => error)
+  expect(runs).toBe(10)
+  expect(storeIsUnreachable(failure)).toBe(true)
 })
 
 test('a transaction that has to give way in a deadlock is run anew', async () => {
