@@ -65,9 +65,9 @@ async function takeTurns(
   while (!signal.aborted) {
     await visible(signal)
     if (signal.aborted) return
-    // Rejects when this tab leaves before it is its turn, and where a browser gives a page none.
-    if (name !== undefined) await navigator.locks.request(name, { signal }, lead).catch(() => pause(again_ms, signal))
-    else await lead()
+    if (name === undefined) await lead()
+    // Rejects when this tab leaves before it is its turn, and where a browser gives a page no lock: then it reads without one.
+    else await navigator.locks.request(name, { signal }, lead).catch(() => (signal.aborted ? undefined : lead()))
   }
 }
 

@@ -108,8 +108,9 @@ function useSimpleActs(service: Service, change: (next: (now: Opened) => Opened)
     run: (name) => {
       if (acts[name].isPending) return
       // An act that was not asked for before has no other place for what went wrong. Another dialog keeps what is typed in it.
-      const after = { onSuccess: () => onSuccess(name), onError: () => change((now) => now ?? name) }
-      acts[name].mutate({ project_id, service_id }, after)
+      const onError = () => change((now) => now ?? name)
+      // As a promise, because the page of a service that is removed goes before the answer may be there.
+      void acts[name].mutateAsync({ project_id, service_id }).then(() => onSuccess(name), onError)
     },
   }
 }

@@ -3,6 +3,7 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, expect, test } from 'vitest'
 import { no_browser, type TestBrowser, type User } from './browser.ts'
+import { handsOf } from './hands.ts'
 import type { Proxy } from './proxy.ts'
 
 let proxy: Proxy
@@ -73,6 +74,38 @@ export function liveTests(started: () => TestBrowser, between: () => Proxy): voi
     const texts = await entries.allTextContents()
     expect(new Set(texts).size).toBe(texts.length)
     await user.open(`/projects/${howdah.project_id}/services`)
+  })
+
+  test.skipIf(no_browser)(`in a tab to which the browser gives no lock${no_browser}`, async () => {
+    const page = await user.context.newPage()
+    await page.addInitScript(() => {
+      navigator.locks.request = () => Promise.reject(new DOMException('no locks here', 'SecurityError'))
+    })
+    await page.goto(`${proxy.url}/projects/${browser.howdah.project_id}/services`, { waitUntil: 'commit' })
+    await live(page)
+    await page.close()
+  })
+
+  test.skipIf(no_browser)(`a deletion is told of when its page went before the answer came${no_browser}`, async () => {
+    const { howdah } = browser
+    const { service_id } = await howdah.createService({ name: 'quickly' })
+    const services = `/projects/${howdah.project_id}/services`
+    await user.open(`${services}/${service_id}`)
+    const { promise: answer, resolve: goOn } = Promise.withResolvers<void>()
+    await user.page.route(`**${services}/${service_id}`, async (route) => {
+      if (route.request().method() !== 'DELETE') return route.fallback()
+      const response = await route.fetch()
+      await answer
+      await route.fulfill({ response })
+    })
+    const { fromMenu, answer: press } = handsOf(() => user)
+    await fromMenu('More acts', 'Delete')
+    await press('Delete it')
+    await user.page.getByText('no service with that id exists').first().waitFor()
+    goOn()
+    await user.page.getByText('quickly is being deleted').waitFor()
+    await user.page.waitForURL((url) => url.pathname === services)
+    await user.page.unrouteAll()
   })
 
   test.skipIf(no_browser)(`in eight tabs of one browser${no_browser}`, async () => {
