@@ -7,15 +7,18 @@ import { useKubernetes } from './world.ts'
 
 const { newWorld } = useKubernetes()
 
-test('nodes that are silent keep no request from the API server', async () => {
+test('nodes that are silent keep no request from the API server or from a Pod', async () => {
   const { api } = await newWorld()
-  api.silence(/\/proxy\//)
+  api.silence(/\/nodes\/.*\/proxy\//)
   const client = openClient({ kubeconfig: api.kubeconfig })
   onTestFinished(client.close)
   const nodes = ['a', 'b', 'c', 'd'].map((name) => client.text(`/api/v1/nodes/${name}/proxy/metrics/resource`))
   for (const { reason } of (await Promise.allSettled(nodes)) as { reason?: unknown }[])
     expect(reason).toBeInstanceOf(NoAnswer)
   expect(await client.find({ kind: 'Namespace', name: 'kube-system' })).toBeDefined()
+  for (const path of ['/version', '/api/v1/namespaces/kube-system/pods/https:none:8000/proxy/pg/status']) {
+    expect(await client.text(path).catch((error: unknown) => error)).not.toBeInstanceOf(NoAnswer)
+  }
 })
 
 test('a log of which the Pod is silent cannot be read, and is not told as empty', async () => {

@@ -23,8 +23,12 @@ type Ask = (call: Call) => Promise<Thing>
 export function openClient(source: KubeconfigSource) {
   const connection = openConnection(source)
   const breaker = newBreaker()
-  // A node that does not answer must not keep the API server from being asked.
-  const node_breaker = newBreaker()
+  // A node that does not answer must not keep the API server from being asked, nor the Pods of other nodes.
+  const behind = { nodes: newBreaker(), pods: newBreaker() }
+  const breakerOf = (path: string) => {
+    if (path.startsWith('/api/v1/nodes/') || path.endsWith('/log')) return behind.nodes
+    return path.includes('/proxy/') ? behind.pods : breaker
+  }
   // What the API server answers has the form of the kind that was asked for; what is read of it is checked where it is read.
   const ask: Ask = async (call) => JSON.parse(await breaker.run(() => connection.ask(call))) as Thing
   return {
@@ -32,7 +36,7 @@ export function openClient(source: KubeconfigSource) {
     ...newReader(ask, connection),
     /** What the API server fetches from a node, such as a log, or what a Pod serves; and its own version. */
     text: (path: string, query?: Call['query']): Promise<string> =>
-      node_breaker.run(() => connection.ask({ method: 'GET', path, accept: '*/*', ...(query && { query }) })),
+      breakerOf(path).run(() => connection.ask({ method: 'GET', path, accept: '*/*', ...(query && { query }) })),
     lines: (call: Call, signal: AbortSignal) => connection.lines(call, signal),
     close: connection.close,
   }
