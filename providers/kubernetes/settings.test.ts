@@ -110,7 +110,7 @@ test.each(broken)('what fails of a kubeconfig is told without what it has: %s', 
   expect(failure).toStrictEqual(new NoAnswer(words))
 })
 
-test.each(['auth-provider', 'username', 'as'])('a user of a kubeconfig that has %s is refused', async (name) => {
+test.each(['auth-provider', 'as'])('a user of a kubeconfig that has %s is refused', async (name) => {
   const folder = mkdtempSync(join(tmpdir(), 'howdah-kubeconfig-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const kubeconfig = join(folder, 'config.yaml')
@@ -118,6 +118,22 @@ test.each(['auth-provider', 'username', 'as'])('a user of a kubeconfig that has 
   await expect(readAccess({ kubeconfig })).rejects.toThrow(
     `has ${name}; give it a certificate, a token, a token file or an exec plugin`,
   )
+})
+
+test.each([
+  ['{ username: me, password: s3cret }', false],
+  ['{ token: x, password: s3cret }', false],
+  ['{ client-certificate-data: eA==, token: x, username: me, password: s3cret }', false],
+  ['{ client-certificate-data: eA==, client-key-data: eQ==, username: me, password: s3cret }', true],
+  ['{ client-certificate-data: eA==, client-key-data: eQ==, username: "", password: "" }', true],
+])('a kubeconfig with the user %s is read: %s', async (user, is_read) => {
+  const folder = mkdtempSync(join(tmpdir(), 'howdah-kubeconfig-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const kubeconfig = join(folder, 'config.yaml')
+  writeFileSync(kubeconfig, yaml.replace('{ tokenFile: token }', user))
+  const access = readAccess({ kubeconfig })
+  if (is_read) expect(await access).toMatchObject({ cert: 'x', key: 'y', token: undefined })
+  else await expect(access).rejects.toThrow(/ has a username and password, which no API server accepts since/)
 })
 
 test.each([

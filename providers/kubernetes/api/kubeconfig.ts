@@ -22,7 +22,7 @@ export type KubeconfigSource = { kubeconfig?: string | undefined; context?: stri
 /** The account that Kubernetes gives a Pod. */
 const pod_account = '/var/run/secrets/kubernetes.io/serviceaccount'
 const exec_timeout_ms = 30_000
-const other_logins = ['auth-provider', 'username', 'as']
+const other_logins = ['auth-provider', 'as']
 const known_logins = 'give it a certificate, a token, a token file or an exec plugin'
 
 export async function readAccess({ kubeconfig, context }: KubeconfigSource): Promise<Access> {
@@ -38,6 +38,10 @@ export async function readAccess({ kubeconfig, context }: KubeconfigSource): Pro
   const strange = other_logins.find((one) => user[one] !== undefined)
   if (strange !== undefined)
     throw new Error(`the user of context ${name} in ${kubeconfig} has ${strange}; ${known_logins}`)
+  if (hasPassword(user) && !hasCertificateAlone(user))
+    throw new Error(
+      `the user of context ${name} in ${kubeconfig} has a username and password, which no API server accepts since Kubernetes 1.19; remove them, and ${known_logins}`,
+    )
   const near = dirname(resolve(kubeconfig))
   const login = user['exec'] === undefined ? user : { ...user, ...(await runExec(members(user['exec']), near)) }
   return {
@@ -49,6 +53,13 @@ export async function readAccess({ kubeconfig, context }: KubeconfigSource): Pro
     servername: text(cluster['tls-server-name']),
   }
 }
+
+const hasPassword = (user: Members): boolean => ['username', 'password'].some((name) => text(user[name]) !== undefined)
+
+/** As kubectl has it: an API server passes over the password beside a certificate, and a password beside a token is an error. */
+const hasCertificateAlone = (user: Members): boolean =>
+  ['client-certificate', 'client-certificate-data'].some((name) => text(user[name]) !== undefined) &&
+  ['token', 'tokenFile', 'exec'].every((name) => user[name] === undefined)
 
 async function readPodAccess(): Promise<Access> {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = '443' } = process.env
