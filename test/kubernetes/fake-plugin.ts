@@ -19,7 +19,10 @@ export function takeBackups(store: Store, { objects }: FakeBucket): boolean {
   count += 1
   const [backupId, beginWal] = [`copy-${count}`, `00000001000000000000${String(count).padStart(4, '0')}`]
   const end = new Date().toISOString().replace('T', ' ').replace('Z', '000+00:00')
-  objects.set(`${below}/base/${backupId}/backup.info`, `cluster_size=1234\nend_time=${end}\n`)
+  const cluster = store.find(`/apis/postgresql.cnpg.io/v1/namespaces/${namespace}/clusters/${clusterOf(next)}`)
+  const { major } = (cluster?.spec?.['imageCatalogRef'] ?? {}) as { major?: number }
+  const info = `cluster_size=1234\nend_time=${end}\nversion=${major}0005\n`
+  objects.set(`${below}/base/${backupId}/backup.info`, info)
   objects.set(`${below}/base/${backupId}/data.tar`, 'data')
   objects.set(`${below}/wals/0000000100000000/${beginWal}`, 'wal')
   store.merge(path, { status: { phase: 'completed', backupId, beginWal } })

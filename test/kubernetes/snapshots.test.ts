@@ -122,10 +122,18 @@ test('a service whose Cluster was deleted past the API is forked from the store'
   api.store.remove(`/apis/postgresql.cnpg.io/v1/namespaces/${namespace}/clusters/s-${parent.service_id}`)
   const lost = await applyUntil(provider, { ...parent, made: true }, 'it is lost', ({ state }) => state === 'absent')
   expect(lost.waiting_for).toMatch(/; fork its last snapshot \(LAST_SNAPSHOT\), then delete the service$/)
-  const fork = await newWanted(provider, {
-    source: { service_id: parent.service_id, moment: { snapshot_id: 'snap000004' } },
-  })
-  expect((await settle(provider, fork)).state).toBe('serving')
+  const images = [17, 18].map((major) => ({ major, image: `postgresql:${major}` }))
+  api.store.merge('/apis/postgresql.cnpg.io/v1/clusterimagecatalogs/rig', { spec: { images } })
+  const later = await open()
+  const source = { service_id: parent.service_id, moment: { snapshot_id: 'snap000004' } }
+  const [fork, other] = [await newWanted(later, { source }), await newWanted(later)]
+  const majorOf = async (wanted: WantedService) => {
+    expect((await settle(later, wanted)).state).toBe('serving')
+    const path = `/apis/postgresql.cnpg.io/v1/namespaces/${namespaceOf(wanted)}/clusters/s-${wanted.service_id}`
+    return api.store.find(path)?.spec?.['imageCatalogRef']
+  }
+  expect(await majorOf(other)).toMatchObject({ major: 18 })
+  expect(await majorOf(fork)).toMatchObject({ major: 17 })
 })
 
 test('a copy that is on its way out of the store is no beginning of a fork', async () => {

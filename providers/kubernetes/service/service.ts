@@ -17,8 +17,8 @@ import { observed, observedOf } from './observed.ts'
 import { planOf } from './plan.ts'
 import { readReplication } from './replication.ts'
 import { failedRecovery, type Recovery } from './recovery.ts'
-import { beginningOf, sourceMajorOf } from './source.ts'
-import { applySnapshots } from '../snapshot/snapshots.ts'
+import { type BeginningSpec, beginningOf, sourceMajorOf } from './source.ts'
+import { applySnapshots, readStoredMajor } from '../snapshot/snapshots.ts'
 import { removeAllCopies } from '../snapshot/removal.ts'
 import { storeChanges } from '../snapshot/store-objects.ts'
 import { StoreTrouble } from '../store/store.ts'
@@ -46,7 +46,7 @@ async function apply(cell: Cell, wanted: WantedService, pass?: Pass): Promise<Ob
   }
   if (wanted.made && (await isLost(cell, names, lookNow()))) return lost(cell)
   const first = lookNow()
-  const like = sourceMajorOf(wanted, parentOf)
+  const like = first.cluster ? undefined : await majorLike(cell, wanted, parentOf)
   const major = first.cluster ? majorOf(first.cluster) : cell.image(like)?.major
   if (major === undefined) return { ...unknown(noImage(cell, like)), snapshots: [] }
   if (isLeaving(first)) return observed('not_serving', inProgress('what it had before is being removed'))
@@ -126,6 +126,18 @@ function lost({ region, store }: Cell): ObservedService {
   const help =
     store === undefined ? 'delete the service' : 'fork its last snapshot (LAST_SNAPSHOT), then delete the service'
   return observed('absent', { waiting_for: `${what}; ${help}`, in_progress: false })
+}
+
+/** The version that a new Cluster must have; undefined: any. Of a parent whose Cluster is lost the store knows it. */
+async function majorLike(
+  { store }: Cell,
+  wanted: WantedService,
+  parentOf: BeginningSpec['parentOf'],
+): Promise<number | undefined> {
+  const { source } = wanted
+  const known = sourceMajorOf(wanted, parentOf)
+  if (known !== undefined || source === undefined || source.origin || store === undefined) return known
+  return await readStoredMajor(store, parentOf(source.service_id).names)
 }
 
 const namesFor = ({ installation_id }: Cell, { project_id, service_id }: WantedService): ServiceNames =>

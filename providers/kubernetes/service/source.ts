@@ -25,7 +25,7 @@ export type BeginningSpec = {
   has_store: boolean
 }
 
-/** The version of PostgreSQL of what it is copied from, which it must have too; undefined: it is no copy, or its parent is lost. */
+/** The version of PostgreSQL of what it is copied from, which it must have too; undefined: it is no copy, or the Cluster of its parent is lost. */
 export function sourceMajorOf(
   { source }: Pick<WantedService, 'source'>,
   parentOf: BeginningSpec['parentOf'],

@@ -39,6 +39,12 @@ export function infoOf(text: string): { taken_at: Date; size_bytes: number } | u
   return { taken_at: new Date(end_ms + (/[1-9]/.test(rest) ? 1 : 0)), size_bytes: Number(bytes ?? 0) }
 }
 
+/** Of the same file. */
+export function majorIn(text: string): number | undefined {
+  const [, version] = /^version=(\d+)\d{4}$/m.exec(text) ?? []
+  return version === undefined ? undefined : Number(version)
+}
+
 /** What is observed of the snapshots that are wanted, and of those that are not any more. */
 export function snapshotsOf(
   wanted: readonly WantedSnapshot[],

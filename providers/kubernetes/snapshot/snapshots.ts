@@ -9,7 +9,7 @@ import { backupOf, bytes_annotation, type ServiceNames, snapshot_label, taken_an
 import { prefixOf } from './store-objects.ts'
 import type { Status } from '../store/archives.ts'
 import { type Store, StoreTrouble } from '../store/store.ts'
-import { backupManifest, infoOf, isEnded, snapshotsOf, takenOf } from './backup.ts'
+import { backupManifest, infoOf, isEnded, majorIn, snapshotsOf, takenOf } from './backup.ts'
 import { removeCopy, withdrawalOf } from './removal.ts'
 
 type Part = Pick<ObservedService, 'snapshots' | 'restorable' | 'events' | 'look_again_seconds'>
@@ -88,6 +88,13 @@ async function changeOf(
     [bytes_annotation]: String(info.size_bytes),
   }
   return [{ effect: 'snapshot: note', merge: ref, patch: { metadata: { annotations } } }]
+}
+
+/** The major version of what a service has in the store; undefined: it has no copy there. */
+export async function readStoredMajor(store: Store, names: ServiceNames): Promise<number | undefined> {
+  const keys = await store.list(`${prefixOf(store.settings, names)}base/`)
+  const info = keys.find((key) => key.endsWith('/backup.info'))
+  return info === undefined ? undefined : majorIn((await store.read(info)) ?? '')
 }
 
 /** True: WAL was written since the last time. */
