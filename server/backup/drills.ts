@@ -31,11 +31,11 @@ const every_hours = 20
 const lease_seconds = 15
 const renew_ms = 5_000
 
-export function startDrills(parts: Parts): { close(): Promise<void> } {
+export function startDrills(parts: Parts, every_ms = poll_ms): { close(): Promise<void> } {
   const end = new AbortController()
   const { signal } = end
-  const walk = async (every_ms: number, step: () => Promise<void>) => {
-    while (await pause(every_ms, true, { signal, ref: false }).catch(() => false)) await step()
+  const walk = async (step_ms: number, step: () => Promise<void>) => {
+    while (await pause(step_ms, true, { signal, ref: false }).catch(() => false)) await step()
   }
   const warn = (failed: string) => (error: unknown) => parts.log.warn({ err: error }, failed)
   let last = Promise.resolve()
@@ -46,7 +46,7 @@ export function startDrills(parts: Parts): { close(): Promise<void> } {
   const note = async () => {
     for (const { backup } of parts.regions.values()) await backup?.noteChecksums(signal)
   }
-  const walking = [walk(poll_ms, drill), walk(note_ms, () => note().catch(warn('checksums could not be noted')))]
+  const walking = [walk(every_ms, drill), walk(note_ms, () => note().catch(warn('checksums could not be noted')))]
   const unwatch = parts.settled.watch(drill_requested, () => void drill())
   return {
     close: async () => {
