@@ -94,12 +94,14 @@ test('a folder that is moved away while it is measured hides nothing but itself'
   expect(await measured).toBeGreaterThan(2 * own)
 })
 
-test('an archive of more than two terabytes is listed', () => {
+test('an archive of more than two terabytes is listed, and keeps no other request waiting', async () => {
   const folder = newFolder()
   // So many names of one file, because a file system may allow no more.
   const make = `for my $n (0 .. 299_999) { if ($n % 50_000) { link $first, $n or die } else { open my $f, ">", $n or die; $first = $n } }`
   execFileSync('/usr/bin/perl', ['-e', make], { cwd: folder })
-  expect(listNames(folder)).toHaveLength(300_000)
+  const [names, turns] = await withTurns(() => listNames(folder))
+  expect(names).toHaveLength(300_000)
+  expect(turns).toBeGreaterThan(100)
 })
 
 function linkIfThere(path: string): string {

@@ -30,7 +30,7 @@ export async function isStandby(node: Node): Promise<boolean> {
 export async function ensureStandbySignal(effect: Effect, node: Node): Promise<void> {
   if (await isStandby(node)) return
   // Slots of its former standbys would keep WAL here that no standby will ever fetch.
-  const slots = findEntry(node.data, 'pg_replslot') ? listNames(node.data, 'pg_replslot') : []
+  const slots = findEntry(node.data, 'pg_replslot') ? await listNames(node.data, 'pg_replslot') : []
   for (const name of slots) {
     await ensureEntryRemoved(effect, 'forgotten slot', node.data, `pg_replslot/${name}`)
   }

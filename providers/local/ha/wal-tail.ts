@@ -84,8 +84,8 @@ export async function ensureTailTaken(effect: Effect, node: Node, what: 'all' | 
   if (!(await statIfThere(node.tail))) return
   // A process that outlives its postmaster for a moment may be renaming such a file.
   await ensureFenced(effect, node)
-  const known = new Set(what === 'all' ? [] : walNames(pgWalOf(node.data)))
-  const names = walNames(archiveAt(node.tail)).filter((name) => name !== asked_mark && !known.has(name))
+  const known = new Set(what === 'all' ? [] : await walNames(pgWalOf(node.data)))
+  const names = (await walNames(archiveAt(node.tail))).filter((name) => name !== asked_mark && !known.has(name))
   await effect('WAL of the lost primary: take over')
   await run(node, join(node.data, 'pg_wal'), whole_files, [node.tail, ...names])
   await ensureRemoved(effect, 'WAL of the lost primary', node.tail)
@@ -118,8 +118,8 @@ async function tailOf(lost: Node, elected: Node, position: Position): Promise<Ta
   const [first] = tail
   // The replica is further behind than its primary kept WAL for it, or exactly at the end.
   if (first === undefined || first.number !== numberOf(position, first)) return undefined
-  const known = new Set(walNames(pgWalOf(elected.data)))
-  const histories = walNames(pgWalOf(lost.data)).filter((name) => isHistory(name) && !known.has(name))
+  const known = new Set(await walNames(pgWalOf(elected.data)))
+  const histories = (await walNames(pgWalOf(lost.data))).filter((name) => isHistory(name) && !known.has(name))
   const begun = tail.filter(({ name, number }) => number === first.number && known.has(name)).map(({ name }) => name)
   const others = tail.map(({ name }) => name).filter((name) => !begun.includes(name))
   return {

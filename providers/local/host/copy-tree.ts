@@ -20,7 +20,7 @@ import {
   write,
   writeSync,
 } from 'node:fs'
-import { copyFile, readdir, readlink, symlink } from 'node:fs/promises'
+import { copyFile, readlink, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -153,7 +153,7 @@ async function copyFolder(copying: Copying, path: string): Promise<void> {
   const [files, folders]: [string[], string[]] = [[], []]
   try {
     mkdirSync(to, { mode: 0o700 })
-    for (const entry of await readdir(pathOf(handle), { withFileTypes: true })) {
+    for await (const entry of entriesOf(pathOf(handle))) {
       const entry_path = path === '' ? entry.name : `${path}/${entry.name}`
       if (copying.skip?.(entry_path)) continue
       if (entry.isDirectory()) folders.push(entry_path)

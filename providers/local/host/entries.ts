@@ -20,16 +20,12 @@ export async function* entriesOf(path: string): AsyncGenerator<Dirent> {
   }
 }
 
-/** Their names, up to so many: half a microsecond each, without a turn for other work. */
-export function namesIn(path: string, at_most: number): string[] {
-  const folder = opendirSync(path, { bufferSize: entries_per_turn })
+/** Their names, up to so many. */
+export async function namesIn(path: string, at_most: number): Promise<string[]> {
   const names: string[] = []
-  try {
-    for (let entry = folder.readSync(); entry !== null && names.length < at_most; entry = folder.readSync()) {
-      names.push(entry.name)
-    }
-    return names
-  } finally {
-    folder.closeSync()
+  for await (const { name } of entriesOf(path)) {
+    names.push(name)
+    if (names.length === at_most) break
   }
+  return names
 }

@@ -9,7 +9,7 @@
 // 4. Any other entry is `Planted`, an error that names it.
 import { randomBytes } from 'node:crypto'
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats, statSync } from 'node:fs'
-import { open, readdir, rename, rmdir, unlink } from 'node:fs/promises'
+import { open, rename, rmdir, unlink } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { basename, dirname } from 'node:path'
 import type { Owner } from '../../host/user-map.ts'
@@ -33,7 +33,7 @@ const as_new_file = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | 
 const as_entry = 0o10000000 | constants.O_NOFOLLOW
 
 const text_bytes_max = 1024 ** 2
-/** An archive of eight terabytes has so many. Of many millions the server would do nothing else for seconds. */
+/** An archive of eight terabytes has so many. */
 const names_max = 1_000_000
 const scratch = Buffer.allocUnsafeSlow(16_384)
 /** A removal that is not finished by then competes with a process that goes on adding; the next pass goes on. */
@@ -102,10 +102,10 @@ export function findEntry(folder: string, path: string): Stats | undefined {
 }
 
 /** ENOENT is thrown when there is no such folder. */
-export function listNames(folder: string, below = ''): string[] {
+export async function listNames(folder: string, below = ''): Promise<string[]> {
   const handle = openFolder(folder, below)
   try {
-    const names = namesIn(pathOf(handle), names_max + 1)
+    const names = await namesIn(pathOf(handle), names_max + 1)
     if (names.length <= names_max) return names
     throw new Planted(folder, below, `a folder of more than ${names_max} entries`)
   } finally {
@@ -273,10 +273,10 @@ async function removeRound(top: number): Promise<boolean> {
 
 /** Returns the names of the folders, which stay. */
 async function removeFiles(folder: number): Promise<string[]> {
-  const entries = await readdir(pathOf(folder), { withFileTypes: true })
-  const others = entries.filter((entry) => !entry.isDirectory())
-  await inLanes(others, ({ name }) => unlink(`${pathOf(folder)}/${name}`).catch(undefinedIfAbsent))
-  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+  const [folders, others]: [string[], string[]] = [[], []]
+  for await (const entry of entriesOf(pathOf(folder))) (entry.isDirectory() ? folders : others).push(entry.name)
+  await inLanes(others, (name) => unlink(`${pathOf(folder)}/${name}`).catch(undefinedIfAbsent))
+  return folders
 }
 
 const isOtherKind = (error: unknown) => ['ENOTDIR', 'ELOOP'].includes(errorCode(error) ?? '')

@@ -29,9 +29,9 @@ export function beginOf(name: string): number {
 }
 
 /** Newest first. */
-export function listLogFiles(folder: string): string[] {
+export async function listLogFiles(folder: string): Promise<string[]> {
   try {
-    return namesIn(folder, log_names_max).filter(isLogFile).toSorted().toReversed()
+    return (await namesIn(folder, log_names_max)).filter(isLogFile).toSorted().toReversed()
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return []
     throw error

@@ -41,7 +41,7 @@ export async function readPage(log: NodeLog, query: PageQuery, after: LogPositio
   const search = newSearch(query)
   const harvest: Harvest = { found: [], skipped: 0, scanned_bytes: 0, reached: undefined }
   let newer = ''
-  for await (const name of inTurns(listLogFiles(log.folder))) {
+  for await (const name of inTurns(await listLogFiles(log.folder))) {
     if (after !== undefined && name > after.file) continue
     if (beginOf(name) - disorder_ms >= (query.until_ms ?? Infinity)) continue
     if (harvest.scanned_bytes >= scanned_bytes_max) {

@@ -25,9 +25,7 @@ export function rotationMbOf({ mb }: LogRetention): number {
 }
 
 export async function ensureLogRetention(effect: Effect, folder: string, retention: LogRetention): Promise<void> {
-  const names = namesIn(folder, log_names_max)
-    .filter((name) => name_form.test(name))
-    .toSorted()
+  const names = (await namesIn(folder, log_names_max)).filter((name) => name_form.test(name)).toSorted()
   const newest = stemOf(names.at(-1))
   const oldest_ms = Date.now() - retention.days * day_ms
   let bytes = 0

@@ -20,7 +20,7 @@ const line_break = 10
 /** Without a position from the beginning, or from the first entry that is late enough. */
 export async function readTail(log: NodeLog, query: TailQuery, after: LogPosition | undefined): Promise<Tail> {
   // Listed before any is read: a file is complete when there is a newer one.
-  const names = listLogFiles(log.folder).toReversed()
+  const names = (await listLogFiles(log.folder)).toReversed()
   const from = after ?? (query.since_ms === undefined ? undefined : await positionAt(log, query.since_ms - disorder_ms))
   let at = from
   for await (const name of inTurns(names.filter((name) => name >= (from?.file ?? '')))) {
@@ -40,7 +40,7 @@ export async function readTail(log: NodeLog, query: TailQuery, after: LogPositio
 
 /** Before the first entry of this time or a later one. */
 export async function positionAt({ folder, node }: NodeLog, time_ms: number): Promise<LogPosition | undefined> {
-  const names = listLogFiles(folder)
+  const names = await listLogFiles(folder)
   const name = names.find((one) => beginOf(one) <= time_ms - disorder_ms) ?? names.at(-1)
   const file = name === undefined ? undefined : openLogFile(folder, name)
   if (name === undefined || file === undefined) return undefined

@@ -175,7 +175,7 @@ async function endLeftovers(effect: Effect, node: Node): Promise<void> {
  * while its number is in use, by another process or by a zombie.
  */
 async function removeStaleLocks(effect: Effect, { sockets }: Node): Promise<void> {
-  for (const name of listNames(sockets).filter((one) => /^\.s\.PGSQL\.\d+\.lock$/.test(one))) {
+  for (const name of (await listNames(sockets)).filter((one) => /^\.s\.PGSQL\.\d+\.lock$/.test(one))) {
     const [number, data = ''] = readText(sockets, name)?.split('\n') ?? []
     const pid = Number(number)
     const words = await commandOf(pid)

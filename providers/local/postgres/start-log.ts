@@ -14,7 +14,7 @@ const poll_every_ms = 5
 
 export async function startFailure(node: Pick<Node, 'log' | 'start_log'>, started_at: number): Promise<string> {
   for (const deadline = performance.now() + collector_wait_ms; ; await pause(poll_every_ms)) {
-    const logged = fatalOfLog(tailOfLog(node), started_at)
+    const logged = fatalOfLog(await tailOfLog(node), started_at)
     const output = tailOf(dirname(node.start_log), basename(node.start_log))
     // The collector exits after the postmaster, and may still be writing its last lines.
     if (logged === undefined && output.includes(collector_begins) && performance.now() < deadline) continue
@@ -24,7 +24,7 @@ export async function startFailure(node: Pick<Node, 'log' | 'start_log'>, starte
 
 /** All lines that PostgreSQL has logged since then, oldest first, as far as the tail goes. */
 export async function logSince(node: Node, started_at: number): Promise<string[]> {
-  const entries = tailOfLog(node).split('\n').map(parseEntry)
+  const entries = (await tailOfLog(node)).split('\n').map(parseEntry)
   return entries.flatMap((entry) => (entry !== undefined && entry.time >= started_at ? [entry.message] : []))
 }
 
@@ -56,8 +56,8 @@ function parseEntry(line: string) {
   }
 }
 
-function tailOfLog({ log }: Pick<Node, 'log'>): string {
-  const names = listNames(log).filter((name) => name.endsWith('.json'))
+async function tailOfLog({ log }: Pick<Node, 'log'>): Promise<string> {
+  const names = (await listNames(log)).filter((name) => name.endsWith('.json'))
   return tailOf(log, names.toSorted().at(-1) ?? 'none')
 }
 

@@ -98,7 +98,7 @@ async function build(effect: Effect, aside: string, installation: PostgresInstal
 
 /** All but the file in use, which is the first: those after it are empty, and every copy would have to carry them. */
 async function removeSpareWal(aside: string): Promise<void> {
-  const files = listNames(aside, 'pg_wal').filter((name) => /^[0-9A-F]{24}$/.test(name))
+  const files = (await listNames(aside, 'pg_wal')).filter((name) => /^[0-9A-F]{24}$/.test(name))
   for (const name of files.toSorted().slice(1)) await removeEntry(aside, `pg_wal/${name}`)
 }
 

@@ -124,7 +124,7 @@ async function ensureServersStopped(host: ServiceHost, node: Node): Promise<stri
 /** A failover may have begun the timeline that the ready data is on. */
 async function isTimelineTaken(node: Node, path: Path): Promise<boolean> {
   const { timeline } = await readControl(preparedOf(node).data)
-  const archived = listNames(node.archive).filter(isHistory)
+  const archived = (await listNames(node.archive)).filter(isHistory)
   return newestTimeline(path.at(-1)?.timeline ?? 0, archived) >= timeline
 }
 

@@ -78,8 +78,8 @@ export async function ensureMasked(host: ServiceHost, node: Node, wanted: Wanted
 export async function ensurePreparedTaken(effect: Effect, service: Node): Promise<void> {
   const prepared = preparedOf(service)
   if (!(await statIfThere(prepared.data))) return
-  const there = new Set(listNames(service.archive))
-  for (const name of listNames(prepared.archive)) {
+  const there = new Set(await listNames(service.archive))
+  for (const name of await listNames(prepared.archive)) {
     if (there.has(name) || !/^[0-9A-F]{8}(\.history$|[0-9A-F]{16}$)/.test(name)) continue
     const bytes = readBytes(prepared.archive, name, wal_file_bytes_max)
     await effect('prepared data: archive WAL')

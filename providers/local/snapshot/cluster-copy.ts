@@ -163,7 +163,7 @@ async function copyWal(effect: Effect, from: Wal, to: string, { first, last, sig
   await effect('copy: WAL')
   const options = { sharing: { possible: true }, keep_reserve: true, signal } as const
   for (const { name } of needed) await copySegment(from, name, join(pg_wal, name), options)
-  for (const name of walNames(from.pg_wal).filter(isHistory)) {
+  for (const name of (await walNames(from.pg_wal)).filter(isHistory)) {
     await copyWalFile(from.pg_wal, name, join(pg_wal, name), options)
   }
   for (const name of ['summaries', 'archive_status']) mkdirSync(join(pg_wal, name), { mode: 0o700 })

@@ -47,7 +47,7 @@ export async function archiveTrouble(effect: Effect, node: Node, stalled: Set<st
 
 /** Whether a finished segment has been waiting for longer than it should. Costs one listing of a nearly empty folder. */
 export async function somethingWaits(node: Node): Promise<boolean> {
-  const names = listNames(node.data, archive_status).filter((name) => name.endsWith('.ready'))
+  const names = (await listNames(node.data, archive_status)).filter((name) => name.endsWith('.ready'))
   // The first ones have waited longest; behind a stalled archive there may be thousands.
   for (const name of names.toSorted().slice(0, checked_max)) {
     const stats = findEntry(node.data, `${archive_status}/${name}`)
@@ -61,12 +61,12 @@ export async function somethingWaits(node: Node): Promise<boolean> {
  * for archived. WAL before the first file of the archive is not needed.
  */
 export async function ensureArchiveWhole(effect: Effect, node: Node): Promise<void> {
-  const archived = listNames(node.archive).filter((name) => /^[0-9A-F]{24}$/.test(name))
-  const first = archived.map(walPositionOf).toSorted()[0] ?? ''
-  const there = new Set(listNames(node.data, 'pg_wal'))
-  for (const name of listNames(node.data, archive_status)) {
+  const archived = new Set((await listNames(node.archive)).filter((name) => /^[0-9A-F]{24}$/.test(name)))
+  const first = [...archived].map(walPositionOf).toSorted()[0] ?? ''
+  const there = new Set(await listNames(node.data, 'pg_wal'))
+  for (const name of await listNames(node.data, archive_status)) {
     const segment = /^([0-9A-F]{24})\.done$/.exec(name)?.[1]
-    if (segment === undefined || !there.has(segment) || archived.includes(segment)) continue
+    if (segment === undefined || !there.has(segment) || archived.has(segment)) continue
     if (walPositionOf(segment) < first) continue
     await effect('archive: hand in')
     await renameEntry(node.data, archive_status, `${segment}.done`, `${segment}.ready`)
@@ -79,15 +79,15 @@ export async function ensureArchiveWhole(effect: Effect, node: Node): Promise<vo
  * followed. True when there were such files that it has tried, or was about to.
  */
 export async function ensureEndedPassed(effect: Effect, node: Node): Promise<boolean> {
-  const segments = listNames(node.data, 'pg_wal').filter((name) => /^[0-9A-F]{24}$/.test(name))
+  const segments = (await listNames(node.data, 'pg_wal')).filter((name) => /^[0-9A-F]{24}$/.test(name))
   const timeline =
     segments
       .map((name) => name.slice(0, 8))
       .toSorted()
       .at(-1) ?? ''
-  const known = new Set(listNames(node.data, archive_status))
+  const known = new Set(await listNames(node.data, archive_status))
   // An archive that cannot be read has nothing that could be in the way.
-  const archived = new Set(namesIfReadable(node.archive))
+  const archived = new Set(await namesIfReadable(node.archive))
   let passed = false
   for (const name of segments) {
     if (name.slice(0, 8) === timeline || !archived.has(name) || known.has(`${name}.done`)) continue
@@ -106,7 +106,7 @@ export async function ensureEndedPassed(effect: Effect, node: Node): Promise<boo
 /** Removes the WAL before this file. */
 export async function pruneArchive(effect: Effect, node: Node, start_wal_file: string): Promise<void> {
   // Also the labels of backups, whose names begin with those of segments; the histories of timelines are kept.
-  const names = listNames(node.archive).filter((name) => /^[0-9A-F]{24}(\.|$)/.test(name))
+  const names = (await listNames(node.archive)).filter((name) => /^[0-9A-F]{24}(\.|$)/.test(name))
   for (const name of names) {
     if (walPositionOf(name) >= walPositionOf(start_wal_file)) continue
     // A link that is left would keep the space.
@@ -120,15 +120,11 @@ export async function pruneArchive(effect: Effect, node: Node, start_wal_file: s
  * writing one right now, it tries once more.
  */
 async function removeHalves(effect: Effect, { archive }: Node): Promise<void> {
-  for (const name of namesIfReadable(archive).filter((name) => name.startsWith('archtemp.'))) {
+  for (const name of (await namesIfReadable(archive)).filter((name) => name.startsWith('archtemp.'))) {
     await ensureEntryRemoved(effect, 'cut-off archived WAL', archive, name)
   }
 }
 
-export function namesIfReadable(folder: string): string[] {
-  try {
-    return listNames(folder)
-  } catch {
-    return []
-  }
+export async function namesIfReadable(folder: string): Promise<string[]> {
+  return await listNames(folder).catch(() => [])
 }

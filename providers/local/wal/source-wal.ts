@@ -49,7 +49,8 @@ export async function gatherWal(
     throw new SourceDamaged(`the WAL file ${gap} of its parent ${parent.service_id} is missing; ${reach}`)
   }
   // PostgreSQL makes links to them, which the system permits their owner only.
-  if (owner) for (const name of listNames(node.restore)) lchownSync(join(node.restore, name), owner.uid, owner.gid)
+  if (owner)
+    for (const name of await listNames(node.restore)) lchownSync(join(node.restore, name), owner.uid, owner.gid)
   return {
     source_ran,
     path,
@@ -90,7 +91,7 @@ async function copyAll(node: Node, parent: Node, { first, last, path, signal }: 
   // In this order: a file that has left the WAL folder before it is listed is archived before the archive is listed.
   const recent = onPath(await listSegments(pg_wal, first, last), path)
   const archived = onPath(await listSegments(archive, first, last), path)
-  const histories = [...walNames(pg_wal), ...walNames(archive)].filter(isHistory)
+  const histories = [...(await walNames(pg_wal)), ...(await walNames(archive))].filter(isHistory)
   const options = { sharing: { possible: true }, keep_reserve: true, signal } as const
   const isIn = (folder: WalFolder, name: string) => findEntry(folder.folder, pathIn(folder, name)) !== undefined
   const take = async (folder: WalFolder, name: string) => {

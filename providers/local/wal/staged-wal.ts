@@ -20,7 +20,7 @@ type Wanted = { own: number; histories?: string; at: string | undefined }
 export async function findStagedPath(wal_folder: string, { own, histories, at }: Wanted): Promise<Path> {
   const staged = stagedIn(wal_folder)
   const folder = histories ?? staged.archive
-  const known = namesIfReadable(folder).filter(isHistory)
+  const known = (await namesIfReadable(folder)).filter(isHistory)
   const { left = [] } = (await readExchange(staged)) ?? {}
   const timeline = (at && leftAt(left, new Date(at))?.timeline) || newestTimeline(own, known)
   // Files there are any user's, but their names are ours.

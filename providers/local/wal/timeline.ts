@@ -24,7 +24,7 @@ export type Path = readonly Branch[]
 
 /** The path to the timeline of this data directory; folders are where its histories lie. */
 export async function findPath(data: string, folders: readonly WalFolder[]): Promise<Path> {
-  const own = walNames(pgWalOf(data)).filter(isHistory)
+  const own = (await walNames(pgWalOf(data))).filter(isHistory)
   // A server that was promoted a moment ago has written the history already, but not yet its control file.
   return findPathTo(newestTimeline((await readControl(data)).timeline, own), folders)
 }

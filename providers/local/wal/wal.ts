@@ -52,7 +52,7 @@ export async function listSegments(wal: WalFolder, first_name?: string, last_nam
   const from = first_name === undefined ? '' : walPositionOf(first_name)
   const isAsked = (name: string) =>
     walPositionOf(name) >= from && (last_name === undefined || walPositionOf(name) <= walPositionOf(last_name))
-  const names = walNames(wal).filter((name) => segment_name.test(name) && isAsked(name))
+  const names = (await walNames(wal)).filter((name) => segment_name.test(name) && isAsked(name))
   const found: Segment[] = []
   for (const [at, name] of names.entries()) {
     if (at % opened_at_a_stretch === opened_at_a_stretch - 1) await others()
