@@ -8,7 +8,7 @@ import type { LocalProvider } from '#providers/local/local.ts'
 import type { WantedService } from '#providers/provider.ts'
 import { until } from '#test/until.ts'
 import { ask, newWanted, settle, useWorlds, type World } from './service-fixture.ts'
-import { dataOf, leaveToArchive, nodePid, standbysOf, withReplicas } from './standby-fixture.ts'
+import { dataOf, homeOf, leaveToArchive, nodePid, standbysOf, withReplicas } from './standby-fixture.ts'
 
 const { newWorld } = useWorlds()
 
@@ -68,6 +68,23 @@ test('a replica that was away for longer than WAL is kept for it catches up from
   await untilReplaced(world, provider, wanted, pid)
   expect(effects).toContain('replication slot: make')
   expect(effects).not.toContain('copy: files')
+})
+
+test('a replica that waits for WAL that there is no more before it can start is copied anew', async () => {
+  const world = await newWorld()
+  const effects: string[] = []
+  const provider = await world.open({ effect: (name) => void effects.push(name) })
+  const wanted = withReplicas(await newWanted(provider, { size: 'shared' }), 1, 1, 0)
+  await settle(provider, wanted)
+  const pid = await nodePid(world, wanted, 1)
+  process.kill(pid, 'SIGKILL')
+  await leaveToArchive(world, wanted)
+  for (const folder of [join(homeOf(world, wanted), 'archive'), join(dataOf(world, wanted, 1), 'pg_wal')]) {
+    for (const name of readdirSync(folder)) if (/^[0-9A-F]{24}$/.test(name)) await rm(join(folder, name))
+  }
+  effects.length = 0
+  await untilReplaced(world, provider, wanted, pid)
+  expect(effects).toContain('copy: files')
 })
 
 async function untilReplaced(world: World, provider: LocalProvider, wanted: WantedService, pid: number): Promise<void> {

@@ -30,6 +30,7 @@ import {
   type Postmaster,
 } from '../postgres/process.ts'
 import { isInNetwork, networkPrefix } from '../network/service-network.ts'
+import { findAwaited, findReplay } from './progress.ts'
 import { ensureTailTaken } from './wal-tail.ts'
 import { ensureDataMovedAside, ensureStandbySignal, ensureStandbyData, isStandby } from './standby-data.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
@@ -95,7 +96,7 @@ export async function ensureStandby(host: HaHost, spec: StandbySpec): Promise<Ob
     return { ...copySetbackOf(host, error), failed: true }
   }
   const running = await ensureStandbyRunning(host, spec)
-  if (typeof running === 'string') return await judgeStart(host, node, spec.primary, running)
+  if (typeof running === 'string') return await judgeStart(host, spec, node, running, sender)
   await host.effect('limits: set')
   await host.limits.ensure(groupOf(node), spec.size)
   const found = sender?.state === 'streaming' && running.found ? sender : await findStreaming(spec, running)
@@ -222,12 +223,21 @@ const reasons_of_the_host =
   /No space left|in use|already exists|shared memory|Cannot allocate|Permission denied|Too many/
 
 /** Its server has not started yet. A server that fails to start for long, for no reason of the host, is copied anew. */
-async function judgeStart(host: HaHost, node: Node, primary: Node, sentence: string): Promise<ObservedStandby> {
-  const hopeless = sentence.startsWith('PostgreSQL did not start') && !reasons_of_the_host.test(sentence)
-  if (!hopeless || !(await lastsTooLong(host, node, primary, 'does not start'))) {
+async function judgeStart(
+  host: HaHost,
+  { primary }: StandbySpec,
+  node: Node,
+  sentence: string,
+  sender: Sender | undefined,
+): Promise<ObservedStandby> {
+  const has_failed = sentence.startsWith('PostgreSQL did not start') && !reasons_of_the_host.test(sentence)
+  // WAL that neither its primary nor the archive has will not come.
+  const awaited = sentence === still_starting && !sender ? await findAwaited(node) : undefined
+  const sign = awaited === undefined ? 'does not start' : `waits for ${awaited}`
+  if ((!has_failed && awaited === undefined) || !(await lastsTooLong(host, node, primary, sign))) {
     return { ...observedAs('starting', sentence), in_progress: [still_starting, still_stopping].includes(sentence) }
   }
-  return await giveUp(host, node, `its server did not start (${sentence})`)
+  return await giveUp(host, node, `its server did not start (${awaited ? `it ${sign}` : sentence})`)
 }
 
 /** Its server runs, and its primary serves, but it is not streaming. */
@@ -251,22 +261,6 @@ async function judgeSilence(
   await ensureRemoved(host.effect, 'sign of not streaming', node.not_streaming)
   const message = `replica ${node.number} did not answer any more and is started again`
   return { ...observedAs('not_streaming', 'a replica is started again'), events: [{ kind: 'replica', message }] }
-}
-
-/** Up to where it has received and replayed, and whether a query of a reader keeps it from going on; undefined when it gives no answer. */
-async function findReplay(node: Node): Promise<{ reached: string; is_held: boolean } | undefined> {
-  try {
-    return await withSuperuser(node, { connect_timeout_ms: answer_ms_max }, async (client) => {
-      const { rows } = await client.query<{ reached: string; is_held: boolean }>(
-        `select concat_ws(' and ', pg_catalog.pg_last_wal_receive_lsn(), pg_catalog.pg_last_wal_replay_lsn()) as reached,
-           exists (select from pg_catalog.pg_stat_activity where backend_type = 'startup'
-                   and (wait_event like 'RecoveryConflict%' or wait_event_type in ('Lock', 'BufferPin'))) as is_held`,
-      )
-      return rows[0]
-    })
-  } catch {
-    return undefined
-  }
 }
 
 /** Whether the sign has been the same for long, under the same server of the primary. */
