@@ -1,12 +1,21 @@
 // A primary that does not start any more is replaced, also by a replica that does not run either, unless that may lack a commit.
 import { existsSync } from 'node:fs'
-import { readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { signalIfThere } from '#providers/host/daemon.ts'
 import { ownName } from '#providers/host/process-name.ts'
 import type { WantedService } from '#providers/provider.ts'
 import { ask, settle } from '#test/provider/service-fixture.ts'
-import { dataOf, homeOf, makeOld, nodePid, standbysOf } from '#test/provider/standby-fixture.ts'
+import {
+  dataOf,
+  homeOf,
+  leaveToArchive,
+  makeOld,
+  nodePid,
+  standbysOf,
+  walReceiverOf,
+} from '#test/provider/standby-fixture.ts'
 import { until } from '#test/until.ts'
 import { kindsUntilSettled, newHa, primaryOf, wordsOf, type Ha } from './ha-fixture.ts'
 
@@ -70,6 +79,31 @@ test('a primary that cannot be started is not replaced by a replica that does no
   expect((await provider.service.apply(wanted)).events).toEqual([])
   await writeFile(control, before)
   expect(await kindsUntilSettled(ha)).not.toContain('elected')
+})
+
+test('where no replica can get what the lost primary has, that and the way out are told', async () => {
+  const ha = await newHa(1, 0)
+  const { world, provider, wanted } = ha
+  await ask(provider, wanted, `insert into kept values ('sent')`)
+  const receiver = await walReceiverOf(await nodePid(world, wanted, 1))
+  process.kill(receiver, 'SIGSTOP')
+  onTestFinished(() => signalIfThere(receiver, 'SIGCONT'))
+  await leaveToArchive(world, wanted)
+  await ask(provider, wanted, `insert into kept values ('not sent')`)
+  const archive = join(homeOf(world, wanted), 'archive')
+  for (const name of await readdir(archive)) await rm(join(archive, name))
+  process.kill(await nodePid(world, wanted, 0), 'SIGKILL')
+  const data = dataOf(world, wanted, 0)
+  await writeFile(join(data, 'global', 'pg_control'), Buffer.alloc(8192))
+  process.kill(receiver, 'SIGCONT')
+  await failForLong(ha)
+  const { waiting_for, events } = await provider.service.apply(wanted)
+  for (const text of [waiting_for, events.at(-1)?.message]) {
+    expect(text).toMatch(/node 1 lacks commits: the archive has no WAL file [0-9A-F]{24}; .* move \S+ away/)
+  }
+  await rename(data, `${data}.away`)
+  expect(await kindsUntilSettled(ha)).toContain('elected')
+  expect(await wordsOf(ha)).toBe('sent')
 })
 
 test('a service that is stopped forgets for how long its primary did not start', async () => {

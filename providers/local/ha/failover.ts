@@ -34,10 +34,10 @@ import { ensureStandbyRunning } from './standby.ts'
 import { isStandby } from './standby-data.ts'
 import { ensurePrimaryStopped, isSwitchoverWanted, type Switch } from './switchover.ts'
 import { parseLists } from './synchronous.ts'
-import { ensureTail, ensureTailOffered, ensureTailTaken, hasWalAfter } from './wal-tail.ts'
+import { ensureTail, ensureTailOffered, ensureTailTaken, findMissing, hasWalAfter } from './wal-tail.ts'
 
-/** node: the primary's. waiting_for: it can neither serve nor be replaced. */
-export type ObservedPrimary = { node: Node; events: ObservedEvent[]; waiting_for?: string }
+/** node: the primary's. waiting_for: it can neither serve nor be replaced. not_replaced: why not, where it may not start either. */
+export type ObservedPrimary = { node: Node; events: ObservedEvent[]; waiting_for?: string; not_replaced?: string }
 
 /** More than the watch waits before it reports a silent server: the machine may be very busy. */
 const answer_within_ms = 4_000
@@ -131,7 +131,13 @@ async function replace(change: Switch, trouble: Trouble): Promise<ObservedPrimar
     const waiting_for = trouble.data_is_there ? undefined : `${trouble.what}, and ${wait}`
     const again = `node ${primary.node} is started again, because ${wait}`
     if (!waiting_for) events.push({ kind: 'not replaced', message: again })
-    return { node, events: untoldOf(host, node, events), ...(waiting_for && { waiting_for }) }
+    const not_replaced = !trouble.may_start && wait
+    return {
+      node,
+      events: untoldOf(host, node, events),
+      ...(waiting_for && { waiting_for }),
+      ...(not_replaced && { not_replaced }),
+    }
   }
   const { elect: number, position } = election
   const at = `${lsnText(position.lsn)} on timeline ${position.timeline}`
@@ -260,7 +266,10 @@ async function withinReach({ base, primary }: Switch, election: Election): Promi
   if ('wait' in election || haveWaited(await readLists(base))) return election
   const lost = nodeAt(base, primary.node, 'standby')
   if (await hasWalAfter(lost, election.position)) return election
-  return { wait: `node ${election.elect} has not read the archive to its end yet` }
+  const missing = await findMissing(lost, election.position)
+  if (missing === undefined) return { wait: `node ${election.elect} has not read the archive to its end yet` }
+  const way_out = `restore the service, or move ${lost.data} away, and node ${election.elect} takes over without them`
+  return { wait: `node ${election.elect} lacks commits: the archive has no WAL file ${missing}; ${way_out}` }
 }
 
 /** As a replica: a former primary that was not yet made a replica has no position to report. */

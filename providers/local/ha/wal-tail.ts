@@ -22,10 +22,12 @@ import {
   listSegments,
   newestTimeline,
   pgWalOf,
+  segmentNameOf,
   timelineOf,
   walNames,
   type Segment,
 } from '../wal/wal.ts'
+import { findPathTo, firstGap } from '../wal/timeline.ts'
 
 const copy_timeout_ms = 60_000
 /** The replica polls several times a second by itself. */
@@ -110,6 +112,16 @@ async function hasReadTail(effect: Effect, elected: Node): Promise<boolean> {
 export async function hasWalAfter(lost: Node, position: Position): Promise<boolean> {
   const [first] = await listAfter(lost, position)
   return first === undefined || first.number === numberOf(position, first)
+}
+
+/** The first file between this position and that WAL which the archive lacks: without it no replica gets there. */
+export async function findMissing(lost: Node, position: Position): Promise<string | undefined> {
+  const [first] = await listAfter(lost, position)
+  if (first === undefined) return undefined
+  const [archive, pg_wal] = [archiveAt(lost.archive), pgWalOf(lost.data)]
+  const own = segmentNameOf(position.timeline, position.lsn, first.bytes)
+  const path = findPathTo(timelineOf(first.name), [pg_wal, archive])
+  return firstGap([...(await listSegments(archive, own, first.name)), first], own, path)
 }
 
 /** Undefined: it lacks nothing, or the lost primary no longer has what it lacks. */

@@ -72,10 +72,10 @@ async function observe(host: ServiceHost, own: Node, wanted: WantedService): Pro
 }
 
 async function observeInForce(host: ServiceHost, base: Node, wanted: WantedService): Promise<ObservedService> {
-  const { node, events, waiting_for } = await leaderFor(host, base, wanted)
+  const { node, events, waiting_for, not_replaced } = await leaderFor(host, base, wanted)
   if (waiting_for !== undefined) return { ...setback('not_serving', waiting_for), events, snapshots: [] }
   await beginEarly(host, node, wanted)
-  const of_server = await ensureAsWanted(host, node, wanted).catch(async (error: unknown) => {
+  const of_primary = await ensureAsWanted(host, node, wanted).catch(async (error: unknown) => {
     // Where a replica can take over, the next pass, which follows at once, lets it.
     if (error instanceof StandsStill) {
       return setback('not_serving', error.message, isReplaceable(wanted) ? 0 : undefined)
@@ -86,6 +86,7 @@ async function observeInForce(host: ServiceHost, base: Node, wanted: WantedServi
     if (!isDiskFull(error)) throw error
     return setback(await stateOf(node), noSpaceSentence(host.directory))
   })
+  const of_server = not_replaced === undefined ? of_primary : withReason(of_primary, not_replaced)
   const observed = { ...of_server, events: [...events, ...of_server.events] }
   // A pass that is followed by the next at once does not wait for copies.
   if (observed.look_again_seconds === 0 || !(await statIfThere(node.data))) return { ...observed, snapshots: [] }
@@ -98,6 +99,12 @@ async function observeInForce(host: ServiceHost, base: Node, wanted: WantedServi
     ...(restorable && { restorable }),
     ...(archive_presses && { archive_presses }),
   }
+}
+
+/** Of a primary that does not start. */
+function withReason(observed: Observed, not_replaced: string): Observed {
+  if (observed.waiting_for === undefined) return observed
+  return { ...observed, waiting_for: `${observed.waiting_for}; no replica takes over: ${not_replaced}` }
 }
 
 /** Replaces a lost primary; a service that should not run has none to lose. */
