@@ -4,8 +4,8 @@ import type pg from 'pg'
 import type { Effect } from '../host/effect.ts'
 import { standby_role } from '../../postgres/names.ts'
 
-/** `flushed`: up to where it has the WAL on its disk, as bytes from the beginning of all WAL. */
-export type Sender = { name: string; state: string; flushed: bigint }
+/** `sent` and `flushed`: up to where it was sent the WAL, and has it on its disk, as bytes from the beginning of all WAL. */
+export type Sender = { name: string; state: string; sent: bigint; flushed: bigint }
 
 /** From now on the WAL is kept for the standby. A slot whose WAL exceeded its budget is lost and made anew. */
 export async function ensureSlot(effect: Effect, client: pg.Client, slot: string): Promise<void> {
@@ -36,10 +36,10 @@ async function removeSlot(effect: Effect, client: pg.Client, slot: string): Prom
 }
 
 export async function listSenders(client: pg.Client): Promise<Sender[]> {
-  const { rows } = await client.query<{ name: string; state: string; flushed: string }>(
-    `select application_name as name, state, coalesce(flush_lsn, '0/0') - '0/0' as flushed
+  const { rows } = await client.query<{ name: string; state: string; sent: string; flushed: string }>(
+    `select application_name as name, state, coalesce(sent_lsn, '0/0') - '0/0' as sent, coalesce(flush_lsn, '0/0') - '0/0' as flushed
      from pg_catalog.pg_stat_replication where usename = $1`,
     [standby_role],
   )
-  return rows.map(({ name, state, flushed }) => ({ name, state, flushed: BigInt(flushed) }))
+  return rows.map(({ name, state, sent, flushed }) => ({ name, state, sent: BigInt(sent), flushed: BigInt(flushed) }))
 }

@@ -1,7 +1,7 @@
 // Table tests of the lists for which commits wait: what follows on what, and that no step asks for less than promised.
 import { expect, test } from 'vitest'
 import type { SyncList } from './quorum.ts'
-import { haveEnough, namesOf, nextListOf, parseLists, textOf } from './synchronous.ts'
+import { haveEnough, haveSent, namesOf, nextListOf, parseLists, textOf } from './synchronous.ts'
 
 const no_members: SyncList = { members: [], sync_count: 0 }
 const list = (sync_count: number, ...members: number[]): SyncList => ({ members, sync_count })
@@ -100,4 +100,43 @@ test.each<[string, boolean, [string, bigint][]]>([
 ])('a position is safe with two replicas that have it: %s', (_, enough, senders) => {
   const observed = senders.map(([name, flushed]) => ({ name, flushed }))
   expect(haveEnough(observed, list(2, 0, 1, 2), 0, 100n)).toBe(enough)
+})
+
+test.each<[string, boolean, [string, bigint][]]>([
+  [
+    'all have sent it',
+    true,
+    [
+      ['node_1', 100n],
+      ['node_2', 101n],
+    ],
+  ],
+  [
+    'one has not, though enough have',
+    false,
+    [
+      ['node_1', 100n],
+      ['node_2', 99n],
+    ],
+  ],
+  [
+    'one of a replica that connected again has not',
+    false,
+    [
+      ['node_1', 99n],
+      ['node_1', 100n],
+    ],
+  ],
+  [
+    'one has not that is no member',
+    true,
+    [
+      ['node_1', 100n],
+      ['node_4', 0n],
+    ],
+  ],
+  ['a member has none any more', true, [['node_1', 100n]]],
+])('walsenders acknowledge no more by an earlier list once they have sent newer WAL: %s', (_, is_safe, senders) => {
+  const observed = senders.map(([name, sent]) => ({ name, sent }))
+  expect(haveSent(observed, [0, 1, 2], 100n)).toBe(is_safe)
 })

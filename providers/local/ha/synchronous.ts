@@ -126,6 +126,8 @@ async function isProtected(node: Node, list: SyncList, primary: number, earlier:
     })
     if (!has_read) return false
     if (earlier.some(({ sync_count }) => sync_count === 0) && !(await hasCheckpointerRead(node))) return false
+    const members = [list, ...earlier].flatMap((one) => one.members)
+    if (list.sync_count > 0 && !(await haveSendersRead(client, members))) return false
     const { rows } = await client.query<{ written: string }>(
       `select pg_catalog.pg_current_wal_flush_lsn() - '0/0' as written`,
     )
@@ -143,6 +145,28 @@ export function haveEnough(
 ): boolean {
   const names = senders.filter(({ flushed }) => flushed >= target).map(({ name }) => name)
   return others(members, primary).filter((number) => names.includes(nodeName(number))).length >= sync_count
+}
+
+/**
+ * Commits are acknowledged by walsenders, each by the settings that it has read. Again and again a walsender reads new settings, takes in
+ * what its standby has, and sends: where it has sent WAL that is newer than the settings, it takes in nothing more by earlier ones.
+ */
+async function haveSendersRead(client: pg.Client, members: readonly number[]): Promise<boolean> {
+  const { rows } = await client.query<{ newest: string }>(
+    `select pg_catalog.pg_logical_emit_message(true, 'howdah', '') - '0/0' as newest`,
+  )
+  const newest = BigInt(rows[0]?.newest ?? 0)
+  return await isTrueSoon(client, async () => haveSent(await listSenders(client), members, newest))
+}
+
+/** Pure: whether every walsender that a member has ever had and that still runs has sent all up to there. */
+export function haveSent(
+  senders: readonly Pick<Sender, 'name' | 'sent'>[],
+  members: readonly number[],
+  newest: bigint,
+): boolean {
+  const names = members.map(nodeName)
+  return senders.every(({ name, sent }) => sent >= newest || !names.includes(name))
 }
 
 async function isTrueSoon(client: pg.Client, isTrue: () => Promise<boolean>): Promise<boolean> {
