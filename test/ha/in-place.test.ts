@@ -7,10 +7,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { WantedService } from '#providers/provider.ts'
+import { signalIfThere } from '#providers/host/daemon.ts'
 import { listHostProcesses, wordsOf as commandOf } from '#providers/host/process.ts'
 import { ask, loginTo, noProcessBelow, settle } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'
-import { dataOf, homeOf, nodePid, standbysOf, walReceiverOf } from '#test/provider/standby-fixture.ts'
+import {
+  childOf,
+  dataOf,
+  haveRead,
+  homeOf,
+  nodePid,
+  standbysOf,
+  walReceiverOf,
+  withReplicas,
+} from '#test/provider/standby-fixture.ts'
 import { type Ha, messagesUntilSettled, newHa, primaryOf, wordsOf } from './ha-fixture.ts'
 
 const write = ({ provider, wanted }: Ha, word: string) => ask(provider, wanted, `insert into kept values ('${word}')`)
@@ -54,6 +64,22 @@ test('the server of the replica goes on, with every commit, and so does the one 
   await write(ha, 'after')
   expect(await wordsOf(ha)).toBe('after,before,between')
   expect(await standbysOf(provider, wanted)).toEqual({ node_1: 'streaming' })
+})
+
+test('a replica whose checkpointer has not read for whom commits wait does not take over as it runs', async () => {
+  const ha = await newHa(1, 0)
+  const { world, provider } = ha
+  const running = await nodePid(world, ha.wanted, 1)
+  const checkpointer = await childOf(running, 'checkpointer')
+  process.kill(checkpointer, 'SIGSTOP')
+  onTestFinished(() => signalIfThere(checkpointer, 'SIGCONT'))
+  const wanted = withReplicas(ha.wanted, 2, 1, 1)
+  await settle(provider, wanted)
+  await haveRead(world, wanted)
+  process.kill(await nodePid(world, wanted, 0), 'SIGKILL')
+  await messagesUntilSettled({ provider, wanted })
+  expect(await nodePid(world, wanted, 1)).not.toBe(running)
+  expect(await primaryOf({ ...ha, wanted })).toMatchObject({ node: 1, term: 2 })
 })
 
 test('what the lost primary had not sent is read by the replica as it runs', async () => {

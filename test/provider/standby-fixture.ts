@@ -79,16 +79,18 @@ export async function leaveToArchive(world: World, { service_id, home }: WantedS
 }
 
 /** The process of a replica that takes in what its primary sends. */
-export async function walReceiverOf(postmaster: number): Promise<number> {
+export const walReceiverOf = (postmaster: number) => childOf(postmaster, 'walreceiver')
+
+export async function childOf(postmaster: number, title: string): Promise<number> {
   return until(
     async () => {
       const children = await readFile(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8')
       for (const pid of children.split(' ').filter(Boolean)) {
         const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
-        if (command.includes('walreceiver')) return Number(pid)
+        if (command.includes(title)) return Number(pid)
       }
       return undefined
     },
-    { what: `the postmaster ${postmaster} has a walreceiver` },
+    { what: `the postmaster ${postmaster} has a ${title}` },
   )
 }

@@ -22,9 +22,10 @@ import { ensureStandbyFiles } from './standby.ts'
 import { isStandby } from './standby-data.ts'
 import { ownAddressOf, standbySpecOf } from './standby-spec.ts'
 import { ensureStandbysRaised } from './standbys.ts'
+import { haveReadSign, parseLists } from './synchronous.ts'
 import { ensureTailTaken } from './wal-tail.ts'
 
-/** By then a server that was told to read its files has done so in all of its processes, also on a busy machine. */
+/** By then a server that was told to read its files has done so, also on a busy machine: in all processes but a checkpointer that flushes. */
 const read_within_ms = 5_000
 
 /** The node is elected and runs as a standby. `others`: every other node with data, the lost one among them. */
@@ -107,5 +108,9 @@ async function staysInPlace(
 async function hasRead(node: Node, postmaster: Postmaster, { files_hash }: Hashes): Promise<boolean> {
   const [pid] = (await readIfThere(node.reloaded))?.split(' ') ?? []
   if (pid !== String(postmaster.pid)) return postmaster.files_hash === files_hash
-  return ((await findAge(node.reloaded, `${pid} ${files_hash}`)) ?? 0) > read_within_ms
+  const told = `${pid} ${files_hash}`
+  if ((await findAge(node.reloaded, haveReadSign(told))) !== undefined) return true
+  // Where no commit waits, a checkpointer that does not know this yet makes commits wait for a moment.
+  if (parseLists((await readIfThere(node.synchronous)) ?? '').some(({ sync_count }) => sync_count > 0)) return false
+  return ((await findAge(node.reloaded, told)) ?? 0) > read_within_ms
 }

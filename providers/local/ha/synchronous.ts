@@ -6,6 +6,7 @@
 import { open } from 'node:fs/promises'
 import type pg from 'pg'
 import { ensureFile } from '../host/effect.ts'
+import { ensureSince, findAge } from '../host/since.ts'
 import { errorCode, readIfThere } from '../../host/read.ts'
 import { nodeAt, type Node } from '../host/layout.ts'
 import type { HaHost } from './ha-host.ts'
@@ -45,9 +46,10 @@ export async function ensureSynchronous(
   if (wanted.every(({ sync_count }) => sync_count === 0)) return wanted
   await saveLists(host, node, wanted)
   // The others first: a replica that is promoted while it runs waits for the same ones.
-  for (const number of others(spec.nodes, spec.primary))
-    await ensureStandbyReloaded(host, nodeAt(node, number, 'standby'))
+  const standbys = others(spec.nodes, spec.primary).map((number) => nodeAt(node, number, 'standby'))
+  for (const standby of standbys) await ensureStandbyReloaded(host, standby)
   await ensureReloaded(host.effect, node, postmaster, await findFilesHash(node))
+  if (next.sync_count > 0) for (const standby of standbys) await ensureReadNoted(host, standby, next)
   const earlier = wanted.slice(0, -1)
   if (earlier.length === 0 || !(await isProtected(node, next, spec.primary, earlier))) return wanted
   await saveLists(host, node, [next])
@@ -58,6 +60,24 @@ async function ensureStandbyReloaded({ effect }: HaHost, standby: Node): Promise
   const { postmaster } = await findPostmaster(standby)
   if (postmaster?.ready) await ensureReloaded(effect, standby, postmaster, await findFilesHash(standby))
 }
+
+/** Notes that a standby that was told to read the list has done so. Where its checkpointer is busy, the next pass tries it again. */
+async function ensureReadNoted({ effect }: HaHost, standby: Node, list: SyncList): Promise<void> {
+  const { postmaster } = await findPostmaster(standby)
+  if (!postmaster?.ready) return
+  const told = `${postmaster.pid} ${await findFilesHash(standby)}`
+  if ((await findAge(standby.reloaded, told)) === undefined) return
+  const has_read = withSuperuser(
+    standby,
+    {},
+    async (client) => (await isInForce(client, list)) && hasCheckpointerRead(standby),
+  )
+  if (await has_read.catch(() => false))
+    await ensureSince(effect, 'reload marker', standby.reloaded, haveReadSign(told))
+}
+
+/** Of a server that was told to read its files: all of its processes by which commits wait have done so. */
+export const haveReadSign = (told: string) => `${told} read`
 
 /** Pure: the list that follows the one in force. */
 export function nextListOf(current: SyncList, { primary, nodes: numbers, sync_count, streaming }: SyncSpec): SyncList {
@@ -117,14 +137,7 @@ async function saveLists({ effect }: HaHost, node: Node, lists: readonly SyncLis
  */
 async function isProtected(node: Node, list: SyncList, primary: number, earlier: readonly SyncList[]) {
   return await withSuperuser(node, {}, async (client) => {
-    const has_read = await isTrueSoon(client, async () => {
-      const { rows } = await client.query<{ names: string }>(
-        `select current_setting('synchronous_standby_names') as names`,
-      )
-      // The server has been told to read its files, but may not have done so yet.
-      return rows[0]?.names === namesOf(list)
-    })
-    if (!has_read) return false
+    if (!(await isInForce(client, list))) return false
     if (earlier.some(({ sync_count }) => sync_count === 0) && !(await hasCheckpointerRead(node))) return false
     const members = [list, ...earlier].flatMap((one) => one.members)
     if (list.sync_count > 0 && !(await haveSendersRead(client, members))) return false
@@ -133,6 +146,16 @@ async function isProtected(node: Node, list: SyncList, primary: number, earlier:
     )
     const target = BigInt(rows[0]?.written ?? 0)
     return await isTrueSoon(client, async () => haveEnough(await listSenders(client), list, primary, target))
+  })
+}
+
+/** The server has been told to read its files, but may not have done so yet. */
+async function isInForce(client: pg.Client, list: SyncList): Promise<boolean> {
+  return await isTrueSoon(client, async () => {
+    const { rows } = await client.query<{ names: string }>(
+      `select current_setting('synchronous_standby_names') as names`,
+    )
+    return rows[0]?.names === namesOf(list)
   })
 }
 
