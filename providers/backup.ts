@@ -12,6 +12,9 @@ export type StagedWal = {
   behind?: string
 }
 
+/** No staged file is larger, unless its service's user writes to it after it was staged. */
+export const staged_file_bytes_max = 16 * 1024 ** 2
+
 /** A complete snapshot: a folder whose files do not change. */
 export type StagedSnapshot = { service_id: string; snapshot_id: string; taken_at: Date; folder: string }
 
@@ -49,8 +52,8 @@ export class Untried extends Error {
 export type Backup = {
   /** Files and folders without which the region is another one, such as that of its certificates. */
   keys: readonly string[]
-  /** Only WAL that has changed since the last call costs anything. */
-  stageWal(): Promise<readonly StagedWal[]>
+  /** Only WAL that has changed since the last call costs anything. `written`: services whose users can write to no file that is staged. */
+  stageWal(written?: ReadonlySet<string>): Promise<readonly StagedWal[]>
   listSnapshots(): Promise<readonly StagedSnapshot[]>
   /** Of all WAL and snapshots at rest that have none yet. To be called again and again. */
   noteChecksums(signal: AbortSignal): Promise<void>

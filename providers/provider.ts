@@ -234,7 +234,7 @@ type Power = WantedService['power']
 export type ReplicaSetParts = { size?: Size; nodes?: number }
 export type VpcParts = { cidr: string }
 
-export { Untried } from './backup.ts'
+export { staged_file_bytes_max, Untried } from './backup.ts'
 export type { Offered, RegionFacts } from './region-facts.ts'
 export type {
   Backup,

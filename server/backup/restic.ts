@@ -24,6 +24,8 @@ export type RunOptions = {
   timeout_seconds: number
   /** Names in the arguments are relative to it. */
   cwd?: string
+  /** Ends it, as the end of the server does. */
+  signal?: AbortSignal
   /** Restored files get their owners. */
   as_root?: boolean
   /** Given to it, such as the contents of a file. */
@@ -87,9 +89,11 @@ export function newRestic({ target, cache, key, secrets, signal }: Access): Rest
       stdio: ['pipe', 'pipe', 'pipe'],
     })
     const stop = () => child.kill('SIGINT')
-    signal?.addEventListener('abort', stop, { once: true })
-    child.once('close', () => signal?.removeEventListener('abort', stop))
-    if (signal?.aborted) stop()
+    for (const one of [signal, options.signal]) {
+      one?.addEventListener('abort', stop, { once: true })
+      child.once('close', () => one?.removeEventListener('abort', stop))
+      if (one?.aborted) stop()
+    }
     // It may end before it has read all.
     child.stdin.on('error', () => undefined)
     child.stdin.end(input)

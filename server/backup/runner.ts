@@ -117,7 +117,7 @@ function newWork({ place, db, regions, log, lag_seconds, onLate }: Parts, onOpen
   let problem: string | undefined
 
   const walRound = async () => {
-    const found = (await Promise.all(backups.map((backup) => backup.stageWal()))).flat()
+    const found = (await Promise.all(backups.map((backup) => backup.stageWal(wal.written)))).flat()
     const services = servicesFound(found, (await state.read()).services)
     await state.save({ services })
     const opened = await repository.open()

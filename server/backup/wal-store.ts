@@ -1,6 +1,7 @@
 // Copies staged WAL into the repository, all services in one run. What a run lacks is told by its list of files.
 import { join, relative } from 'node:path'
-import type { StagedWal } from '#providers/provider.ts'
+import { Grown, unlessGrown } from '#providers/host/growing.ts'
+import { type StagedWal, staged_file_bytes_max } from '#providers/provider.ts'
 import type { Place, Repository } from './repository.ts'
 import { listStored, run_timeout_seconds, storeRun } from './restic.ts'
 import type { Archived } from './retention.ts'
@@ -22,6 +23,7 @@ export type Lacking = (one: StagedWal) => string | undefined
 export function newWalStore({ data_dir, installation_id }: Place, archived: Map<string, Archived>) {
   let known: ReadonlyMap<string, number> = new Map()
   let last = never
+  const written = new Set<string>()
   const keyOf = ({ folder }: StagedWal, path: string) => relative(data_dir, join(folder, path))
   const copy = async ({ restic, runs }: Repository, staged: readonly StagedWal[]): Promise<Lacking> => {
     const fresh = staged.flatMap((one) => one.files.filter(({ path }) => !known.has(keyOf(one, path))))
@@ -37,7 +39,14 @@ export function newWalStore({ data_dir, installation_id }: Place, archived: Map<
     const wanted = new Map(
       staged.flatMap((one) => one.files.map((file) => [keyOf(one, file.path), file.bytes] as const)),
     )
-    const run = await storeRun(restic, named, { timeout_seconds, cwd: data_dir })
+    const files = staged.flatMap(({ folder, files }) => files.map(({ path }) => join(folder, path)))
+    const run = await unlessGrown(files, staged_file_bytes_max, (signal) =>
+      storeRun(restic, named, { timeout_seconds, cwd: data_dir, signal }),
+    ).catch((error: unknown) => {
+      const grown = staged.find(({ folder }) => error instanceof Grown && error.path.startsWith(`${folder}/`))
+      if (grown) written.add(grown.service_id)
+      throw error
+    })
     const { id, files: stored } = await listStored(restic, run, wanted)
     known = stored
     runs.push({ id, time, tags, hostname: installation_id })
@@ -56,6 +65,8 @@ export function newWalStore({ data_dir, installation_id }: Place, archived: Map<
       last = { text: is_whole ? text : '', at_ms: performance.now() }
       return lacking
     },
+    /** The services whose users wrote to staged files, which would keep the others from being copied. */
+    written: written as ReadonlySet<string>,
     /** After a failure: the next round copies. */
     forget: () => {
       last = never

@@ -13,7 +13,7 @@ export function newBackup(host: Machine & { installations: readonly PostgresInst
   const staged = newStaged()
   return {
     keys: [foldersOf(host.directory).authority],
-    stageWal: () => stageAll(host, staged),
+    stageWal: (written) => stageAll(host, staged, written),
     listSnapshots: () => listStagedSnapshots(host),
     noteChecksums: (signal) => noteAll(host, staged, signal),
     drill: (service_id, options) => drillService(host, service_id, { staged, ...options }),

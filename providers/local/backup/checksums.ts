@@ -8,7 +8,9 @@ import { readdir, rename, writeFile } from 'node:fs/promises'
 import { relative } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
 import { signalIfThere } from '../../host/daemon.ts'
+import { unlessGrown } from '../../host/growing.ts'
 import { system_env } from '../../host/program.ts'
+import { wal_file_bytes_max } from '../wal/wal.ts'
 
 type Sums = Record<string, string>
 
@@ -16,6 +18,16 @@ export type Damage = { differs?: string; missing?: string }
 
 /** sums: the file with the checksums. isNeeded: of a file that was there and is not: whether it should be. */
 type AtRest = { folder: string; sums: string; isNeeded: (path: string) => boolean; signal: AbortSignal }
+
+/** Reads a folder of staged WAL, to whose files the service's user may write: Grown is thrown when one of them grows meanwhile. */
+export async function overStaged<Value>(
+  folder: string,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<Value>,
+): Promise<Value> {
+  const paths = (await readdir(folder)).map((name) => `${folder}/${name}`)
+  return await unlessGrown(paths, wal_file_bytes_max, (grown) => work(AbortSignal.any([signal, grown])))
+}
 
 export async function compareSums({ folder, sums, isNeeded, signal }: AtRest): Promise<Damage> {
   const [known, found] = [readSums(sums), await sumsOf([folder], folder, signal)]

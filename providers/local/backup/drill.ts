@@ -30,7 +30,7 @@ import { findSnapshot, findWay, listComplete, readSnapshot, type Snapshot } from
 import { stagedIn } from '../wal/staged-wal.ts'
 import { fileIsOnPath, findPath } from '../wal/timeline.ts'
 import { pgWalOf, segmentNumberOf, walPositionOf } from '../wal/wal.ts'
-import { compareSums } from './checksums.ts'
+import { compareSums, overStaged } from './checksums.ts'
 import { sumsIn } from './note.ts'
 import { corruptionQuery, sample_bytes } from './sample.ts'
 import { stageService, type Staged } from './stage.ts'
@@ -150,7 +150,9 @@ type Compared = { snapshot_id: string; start_wal_file: string; folder: string; s
 async function compareAll(own: Node, { snapshot_id, start_wal_file, folder, signal }: Compared) {
   const isNeeded = (name: string) => walPositionOf(name) >= walPositionOf(start_wal_file)
   const archive = { folder: join(own.backup, 'archive'), sums: sumsIn(own, 'archive') }
-  const wal = await compareSums({ ...archive, isNeeded, signal })
+  const wal = await overStaged(archive.folder, signal, (either) =>
+    compareSums({ ...archive, isNeeded, signal: either }),
+  )
   if (wal.differs !== undefined) return `the WAL file ${wal.differs} differs from its checksum`
   if (wal.missing !== undefined) return `the WAL file ${wal.missing} is missing`
   const data = await compareSums({ folder, sums: sumsIn(own, snapshot_id), isNeeded: () => true, signal })

@@ -7,7 +7,7 @@ import type { Machine } from '../host/machine.ts'
 import { findService } from '../postgres/nodes.ts'
 import { listComplete } from '../snapshot/snapshot.ts'
 import { walPositionOf } from '../wal/wal.ts'
-import { noteSums } from './checksums.ts'
+import { noteSums, overStaged } from './checksums.ts'
 import { listHomes, mirrorService, type Staged } from './stage.ts'
 
 /** Where the checksums of a snapshot are, or those of the archive. */
@@ -28,7 +28,8 @@ async function noteService(host: Machine, service_id: string, staged: Staged, si
   const first = (await readdir(folder)).map(walPositionOf).toSorted()[0] ?? ''
   // Pruned files were before all others.
   const isNeeded = (name: string) => walPositionOf(name) >= first
-  await noteSums({ folder, sums: sumsIn(node, 'archive'), isNeeded, signal })
+  const sums = sumsIn(node, 'archive')
+  await overStaged(folder, signal, (either) => noteSums({ folder, sums, isNeeded, signal: either }))
   const complete = await listComplete(node)
   for (const { snapshot_id } of complete) {
     const sums = sumsIn(node, snapshot_id)

@@ -3,15 +3,17 @@
 // writes little would else keep its last WAL for itself for hours.
 // 1. The service's user can change neither the names in that folder nor what kind of entry they are: the program that copies may read it
 //    with more rights than that user has.
+//    It can go on writing to the files that are linked: where it does, its service gets copies instead.
 // 2. It follows the archive: what is pruned there goes here too, so a copy that fails for days takes no space.
 // 3. It never waits for the service, and the service never waits for it.
-import { closeSync, fstatSync, lstatSync, readdirSync, writeSync, openSync, read } from 'node:fs'
+import { closeSync, fstatSync, lchownSync, lstatSync, readdirSync, writeSync, openSync, read } from 'node:fs'
 import { link, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import type { StagedSnapshot, StagedWal } from '../../provider.ts'
 import { errorCode, readIfThere, statIfThere } from '../../host/read.ts'
 import { ensureFolder } from '../host/effect.ts'
+import { copyFileIn } from '../host/copy-tree.ts'
 import { entriesOf } from '../host/entries.ts'
 import { foldersOf, nodeOf, type Node } from '../host/layout.ts'
 import type { Machine } from '../host/machine.ts'
@@ -29,13 +31,18 @@ import { archiveAt, isHistory, listSegments, pathIn, pgWalOf, wal_file_bytes_max
 /** When the WAL of each service was last written, as of the last stage. Only saves a connection. */
 type Seen = Map<string, { written_ms: number; data: string }>
 
-export type Staged = { seen: Seen; turn: Promise<unknown> }
+/** Of each service that gets copies instead of links, the files that are copied. */
+type Copied = Map<string, Set<string>>
 
-export const newStaged = (): Staged => ({ seen: new Map(), turn: Promise.resolve() })
+export type Staged = { seen: Seen; copied: Copied; turn: Promise<unknown> }
+
+export const newStaged = (): Staged => ({ seen: new Map(), copied: new Map(), turn: Promise.resolve() })
 
 /** So long the archive may be behind before older WAL waits for its turn: 16 segments are 128 MB. */
 const unarchived_max = 16
 const chunk_bytes = 256 * 1024
+/** Of whole files in a round, which other services wait for. */
+const copies_max = 100
 /** WAL that was written a moment ago may be written again without a newer time of its file. */
 const settled_ms = 1_000
 /** No copy of one WAL file takes so long. */
@@ -43,7 +50,12 @@ const cut_off_ms = 600_000
 const segment_name = /^[0-9A-F]{24}$/
 
 /** Of a service whose WAL cannot be made ready, such as for the loss of its data, the files of the last time stay. */
-export async function stageAll(host: Machine, staged: Staged): Promise<StagedWal[]> {
+export async function stageAll(
+  host: Machine,
+  staged: Staged,
+  written: ReadonlySet<string> = new Set(),
+): Promise<StagedWal[]> {
+  for (const one of written) staged.copied.set(one, staged.copied.get(one) ?? new Set())
   const found: StagedWal[] = []
   for (const service_id of await listHomes(host)) {
     const { backup } = nodeOf(host.directory, service_id, 0, host.as_root)
@@ -79,7 +91,7 @@ export async function listHomes({ directory }: Machine): Promise<string[]> {
 
 /** One at a time in a process: a backup and a drill may both want it. */
 export async function stageService(host: Machine, node: Node, staged: Staged): Promise<StagedWal> {
-  return await inTurn(staged, () => stageOne(host, node, staged.seen))
+  return await inTurn(staged, () => stageOne(host, node, staged))
 }
 
 /** Its archived WAL alone. Returns the folder with the links. */
@@ -87,7 +99,7 @@ export async function mirrorService({ effect }: Machine, node: Node, staged: Sta
   return await inTurn(staged, async () => {
     const archive = join(node.backup, 'archive')
     for (const folder of [node.backup, archive]) await ensureFolder(effect, 'staged WAL', folder, 0o700)
-    await mirror(node, archive)
+    await mirror(node, archive, staged.copied.get(node.service_id))
     return archive
   })
 }
@@ -98,7 +110,7 @@ async function inTurn<T>(staged: Staged, work: () => Promise<T>): Promise<T> {
   return await own
 }
 
-async function stageOne({ effect }: Machine, node: Node, staged: Seen): Promise<StagedWal> {
+async function stageOne({ effect }: Machine, node: Node, { seen: staged, copied }: Staged): Promise<StagedWal> {
   const at = new Date()
   const { archive, partial } = stagedIn(node.backup)
   for (const folder of [node.backup, archive, partial]) await ensureFolder(effect, 'staged WAL', folder, 0o700)
@@ -108,7 +120,7 @@ async function stageOne({ effect }: Machine, node: Node, staged: Seen): Promise<
   // In this order: a file that has left the WAL folder before it is listed is archived before the archive is listed.
   const changed = before?.data !== node.data || before.written_ms !== written_ms
   const unarchived = changed ? await stageUnarchived(node, partial) : undefined
-  await mirror(node, archive)
+  await mirror(node, archive, copied.get(node.service_id))
   const archived = await namesAt(archive)
   // After the archive: whatever is in there, the timelines that were left before it are known.
   await stageLeft(node)
@@ -130,7 +142,7 @@ async function filesIn(folder: string): Promise<StagedWal['files']> {
   for (const below of ['archive', 'partial']) {
     if (!(await statIfThere(join(folder, below)))) continue
     for await (const [name, { size }] of listStats(folder, below)) {
-      if (isWal(name)) files.push({ path: `${below}/${name}`, bytes: size })
+      if (isWal(name)) files.push({ path: `${below}/${name}`, bytes: Math.min(size, wal_file_bytes_max) })
     }
   }
   const { exchange } = stagedIn(folder)
@@ -148,23 +160,35 @@ async function removeCutOff(folder: string, now: Date): Promise<void> {
   }
 }
 
-/** Links in our folder to all whole files of the archive, and to nothing else. */
-async function mirror({ archive }: Node, to: string): Promise<void> {
+/** Links in our folder to all whole files of the archive, or copies of them, and nothing else. */
+async function mirror(node: Node, to: string, copied: Set<string> | undefined): Promise<void> {
+  const { archive } = node
   const handle = openFolder(archive)
   let planted: Planted | undefined
+  let copies = 0
   try {
     const { uid } = fstatSync(handle)
     const [wanted, there] = [await namesAt(pathOf(handle)), await namesAt(to)]
-    for (const name of there) if (!wanted.has(name)) await rm(join(to, name), { force: true })
+    for (const name of there) {
+      if (wanted.has(name) && copied?.has(name) !== false) continue
+      await rm(join(to, name), { force: true })
+      there.delete(name)
+    }
+    // The link is to the entry itself, whatever it is; what it is does not change any more under a name of ours, but how much.
     for (const name of wanted) {
-      const own = join(to, name)
-      // The link is to the entry itself, whatever it is; what it is does not change any more under a name of ours, but how much.
-      if (!there.has(name)) await link(`${pathOf(handle)}/${name}`, own).catch(ignoreOther)
-      const stats = lstatSync(own, { throwIfNoEntry: false })
-      if (stats === undefined) continue
+      if (there.has(name)) continue
+      if (copied && ++copies > copies_max) break
+      const made = copied ? copyWhole(node, name, join(to, name)) : link(`${pathOf(handle)}/${name}`, join(to, name))
+      await made.catch((error: unknown) => {
+        if (error instanceof Planted) planted ??= error
+        else ignoreOther(error)
+      })
+      copied?.add(name)
+    }
+    for await (const [name, stats] of listStats(to)) {
       const is_own = stats.isFile() && stats.uid === uid
       if (is_own && stats.size <= wal_file_bytes_max) continue
-      await rm(own, { force: true })
+      await rm(join(to, name), { force: true })
       planted ??= new Planted(archive, name, is_own ? 'larger than a WAL file' : 'no file of its own user')
     }
   } finally {
@@ -172,6 +196,16 @@ async function mirror({ archive }: Node, to: string): Promise<void> {
   }
   // It keeps no other file from being copied.
   if (planted) throw planted
+  if (copies > copies_max) throw new Error('its archived WAL is being copied, because files of it have grown')
+}
+
+async function copyWhole(node: Node, name: string, to: string): Promise<void> {
+  const aside = join(node.backup, `${process.pid}.new`)
+  const options = { sharing: { possible: true }, keep_reserve: true, bytes_max: wal_file_bytes_max }
+  await copyFileIn(node.archive, name, aside, options)
+  // As the files that are linked are its user's, who cannot enter this folder.
+  if (node.owner) lchownSync(aside, node.owner.uid, node.owner.gid)
+  await rename(aside, to)
 }
 
 /** Another process has made the same link, or the archive has been pruned since it was listed. */

@@ -2,6 +2,7 @@
 // A name is 8 digits of timeline and 16 of position; the position alone, as text, orders two files.
 import { closeSync, fstatSync, readSync } from 'node:fs'
 import { setImmediate as others } from 'node:timers/promises'
+import { staged_file_bytes_max } from '../../backup.ts'
 import { listNames, openFile } from '../host/tenant-files.ts'
 
 export type Segment = { name: string; number: number; bytes: number }
@@ -15,7 +16,7 @@ export const pathIn = ({ below }: WalFolder, name: string) => (below === '' ? na
 export const walNames = ({ folder, below }: WalFolder) => listNames(folder, below)
 
 /** PostgreSQL's default size of a segment; clusters of this version have smaller ones. No other file of WAL is as large. */
-export const wal_file_bytes_max = 16 * 1024 ** 2
+export const wal_file_bytes_max = staged_file_bytes_max
 /** PostgreSQL has powers of two from here on. */
 const segment_bytes_min = 1024 ** 2
 
