@@ -133,6 +133,22 @@ test.each([
   await provider.backup?.noteChecksums(new AbortController().signal)
 })
 
+test('an archived file that grows while a restore is tried out is not copied beyond what it can be', async () => {
+  const world = await newWorld()
+  let grow = async () => undefined as unknown
+  const provider = await world.open({
+    effect: async (name) => void (name === 'restore: copy snapshot' && (await grow())),
+  })
+  const wanted = await newWanted(provider, { size: 'shared', snapshots: [{ snapshot_id: 'one', deleted: false }] })
+  await settle(provider, wanted)
+  const archive = join(homeOf(world, wanted), 'archive')
+  const archived = () => readdirSync(archive).find((name) => /^[0-9A-F]{24}$/.test(name))
+  await until(() => archived() !== undefined, { what: 'a file is archived' })
+  grow = () => asServiceUser(wanted, 'truncate -s 64M "$1"', join(archive, archived() ?? ''))
+  const drill = provider.backup?.drill(wanted.service_id, { signal: new AbortController().signal })
+  await expect(drill).rejects.toThrow('larger than it can be')
+})
+
 test('a socket that is a link leads no superuser session to another service', async () => {
   const { world, provider, wanted } = await newService({ size: 'shared' })
   const other = await newWanted(provider, { size: 'shared', password_verifier: verifierOf('other password') })

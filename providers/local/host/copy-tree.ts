@@ -126,19 +126,37 @@ async function sharesBlocks(from: string, to: string): Promise<boolean> {
   }
 }
 
+type UpTo = Pick<FileOptions, 'sharing' | 'keep_reserve' | 'signal'> & { bytes_max: number }
+
 /** A file of a folder that a service's user may write, and of which it may be no more. ENOENT is thrown when it is removed. */
-export async function copyFileIn(
-  folder: string,
-  path: string,
-  target: string,
-  { bytes_max, ...options }: Pick<FileOptions, 'sharing' | 'keep_reserve' | 'signal'> & { bytes_max: number },
-): Promise<void> {
-  if (options.keep_reserve) requireDiskSpace(dirname(target))
+export async function copyFileIn(folder: string, path: string, target: string, options: UpTo): Promise<void> {
   const source = openFile(folder, path)
   if (source === undefined) throw Object.assign(new Error(`${path} has been removed`), { code: 'ENOENT' })
-  if (fstatSync(source).size > bytes_max) {
+  await copyUpTo(source, { folder, path }, target, options)
+}
+
+/** The same of a folder of ours, whose files may be any user's. */
+export async function copyFileOf(folder: string, name: string, target: string, options: UpTo): Promise<void> {
+  const handle = openFolder(folder)
+  try {
+    await copyUpTo(openIn({ handle, folder, below: '' }, name), { folder, path: name }, target, options)
+  } finally {
+    closeSync(handle)
+  }
+}
+
+async function copyUpTo(
+  source: number,
+  { folder, path }: { folder: string; path: string },
+  target: string,
+  { bytes_max, ...options }: UpTo,
+): Promise<void> {
+  try {
+    if (options.keep_reserve) requireDiskSpace(dirname(target))
+    if (fstatSync(source).size > bytes_max) throw new Planted(folder, path, 'larger than it can be')
+  } catch (error) {
     closeSync(source)
-    throw new Planted(folder, path, 'larger than it can be')
+    throw error
   }
   await copyOpened(source, target, options)
 }

@@ -1,11 +1,11 @@
 // A data directory of a snapshot and the WAL that follows, wherever these lie: it recovers to the end of the WAL, or to a moment, when it is
 // started. It is made aside.
-import { closeSync, constants, lchownSync, readdirSync, truncateSync } from 'node:fs'
-import { copyFile, rename } from 'node:fs/promises'
+import { closeSync, lchownSync, readdirSync, truncateSync } from 'node:fs'
+import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errorCode, statIfThere } from '../../host/read.ts'
 import type { Owner } from '../../host/user-map.ts'
-import { copyTree } from '../host/copy-tree.ts'
+import { copyFileOf, copyTree } from '../host/copy-tree.ts'
 import { ensureFolder, ensureRemoved } from '../host/effect.ts'
 import type { Node } from '../host/layout.ts'
 import type { Machine } from '../host/machine.ts'
@@ -15,7 +15,7 @@ import { readControl } from '../postgres/control-file.ts'
 import { replaySettings, savePlan } from '../wal/replay.ts'
 import { findStagedPath, stagedIn } from '../wal/staged-wal.ts'
 import { firstGap, onPath } from '../wal/timeline.ts'
-import { isHistory, listSegments } from '../wal/wal.ts'
+import { isHistory, listSegments, wal_file_bytes_max } from '../wal/wal.ts'
 import type { ClusterCopy } from './cluster-copy.ts'
 
 export type DataSource = {
@@ -80,12 +80,14 @@ async function gather({ effect }: Machine, node: Node, { wal_folder, keep }: Dat
   const { owner } = node
   await ensureFolder(effect, 'gathered WAL', node.restore, owner ? 0o710 : 0o700, owner && { uid: 0, gid: owner.gid })
   const archive = openFolder(node.archive)
+  const sharing = { possible: true }
   try {
     // What is in both was archived while it was staged.
     for (const folder of [stagedIn(wal_folder).partial, stagedIn(wal_folder).archive]) {
       for (const name of namesIn(folder)) {
         const [from, copy] = [join(folder, name), join(node.restore, name)]
-        await copyFile(from, copy, constants.COPYFILE_FICLONE)
+        // A service's user may still write to what is staged of it.
+        await copyFileOf(folder, name, copy, { sharing, keep_reserve: true, bytes_max: wal_file_bytes_max })
         // The last file was cut where it was flushed; PostgreSQL wants whole ones.
         const whole = isHistory(name) || (await statIfThere(copy))?.size === segment_bytes
         if (!whole) truncateSync(copy, segment_bytes)
