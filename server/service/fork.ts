@@ -17,7 +17,7 @@ import type { ServiceContext } from './context.ts'
 import { parseExpiry } from './expiry-rules.ts'
 import { type Chosen, findMade, makeService, type Repeatable } from './make.ts'
 import { parseMoment, requireRestorable } from '../moment.ts'
-import { parseSizeInput, requireStatus, sizeColumnsOf, sizeOf } from './rules.ts'
+import { parseSizeInput, requireMade, requireStatus, sizeColumnsOf, sizeOf } from './rules.ts'
 import { findService, type ServiceRow, type Source } from './store.ts'
 
 type Input = Static<typeof ForkServiceInput>
@@ -31,6 +31,7 @@ export async function forkService(context: ServiceContext, request: Request): Pr
   }
   const parent = await getService(context.db, at)
   requireStatus(parent, api.forkService.accepts, new Date())
+  requireMade(parent, new Date())
   const problems: Problem[] = []
   const name = (input.name ?? forkName(parent.name)).trim()
   const { size, target_time, expires_at } = parseFork(input, sizeOf(parent), problems)

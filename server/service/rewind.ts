@@ -13,7 +13,7 @@ import { type At, lockService, saveChange } from './change.ts'
 import type { ServiceContext } from './context.ts'
 import { listForksBeingMade } from './copies.ts'
 import { parseMoment, requireRestorable } from '../moment.ts'
-import { exchangeChange, requireStatus } from './rules.ts'
+import { exchangeChange, requireMade, requireStatus } from './rules.ts'
 import { lockServiceOfProject, type ServiceRow } from './store.ts'
 import type { ServiceView } from './view.ts'
 
@@ -71,9 +71,7 @@ export function rewindHandlers(
 async function lockForExchange(tx: Sql, { providers }: ServiceContext, at: At): Promise<ServiceRow> {
   const row = await lockService(tx, at)
   requireOffered(getProvider(providers, row.region_code).facts().rewinds)
-  if (row.settled_generation === 0) {
-    throw new Fault('WRONG_STATE', 'the service never had data, and its events say why; delete it and make it anew')
-  }
+  requireMade(row, new Date())
   const [fork] = await listForksBeingMade(tx, row.service_id)
   if (fork !== undefined) {
     throw new Fault('CONFLICT', `the fork ${fork} is being made from it; try again when that is READY`)

@@ -77,6 +77,12 @@ export function requireStatus(row: ServiceRow, accepts: readonly Acceptable[], n
   if (refusal !== undefined) throw new Fault('WRONG_STATE', refusal)
 }
 
+/** Where the making of a service has failed, there is nothing to copy or to go back in, and waiting for it has no end. */
+export function requireMade(row: ServiceRow, now: Date): void {
+  if (row.settled_generation > 0 || rowStatus(row, now) !== 'UNSTABLE') return
+  throw new Fault('WRONG_STATE', 'the service never had data, and its events say why; delete it and make it anew')
+}
+
 // The changes that requests make. Each takes the row as it is and gives the columns that change.
 
 /** Of anything that has to be made before it counts as ready again. Of a service or of a replica set. */

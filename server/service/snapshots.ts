@@ -9,6 +9,7 @@ import { announceSettled, drill_requested } from '../settled.ts'
 import { type At, changeService, getService, lockService, saveChange } from './change.ts'
 import type { ServiceContext } from './context.ts'
 import { listServices, saveDrillRequested, type ServiceRow } from './store.ts'
+import { requireMade } from './rules.ts'
 import { parsePolicy } from '../snapshot/policy.ts'
 import { restorableOf, snapshotView } from '../snapshot/rules.ts'
 import { insertSnapshot, listSnapshots, saveSnapshotDeleted } from '../snapshot/store.ts'
@@ -82,6 +83,7 @@ async function takeSnapshot({ db, providers }: ServiceContext, at: At) {
     const service = await lockService(tx, at)
     const { service_id } = service
     requireOffered(snapshotsOf(providers, service))
+    requireMade(service, new Date())
     const kept = (await listSnapshots(tx, service_id)).filter((one) => one.kind === 'manual' && !one.deleted_at)
     if (kept.length >= manual_snapshots_max) {
       const limit = `a service has at most ${manual_snapshots_max} manual snapshots; delete one first`

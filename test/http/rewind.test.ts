@@ -121,12 +121,19 @@ test('a fork is reset to its parent, which must be there; a service that is no f
   await until(async () => (await howdah.call('POST', `${at}/reset`)).body.message?.includes('is gone;'))
 })
 
-test('a fork that could never be made is neither reset nor rewound, and the answer says what to do', async () => {
+test('a fork that could never be made is not reset, rewound, forked or snapshot, and the answer says what to do', async () => {
   const parent = await howdah.createService()
   const fork = (await howdah.call('POST', `${placeOf(parent.service_id)}/forkService`, { fork_strategy: 'NOW' })).body
   await howdah.untilStatus(fork.service_id ?? '', 'READY')
   const db = openStoreOf(howdah)
-  for (const [request, body] of [['reset'], ['rewind', { target_time: new Date().toISOString() }]] as const) {
+  const requests = [
+    ['reset'],
+    ['rewind', { target_time: new Date().toISOString() }],
+    ['forkService', { fork_strategy: 'NOW' }],
+    ['forkService', { fork_strategy: 'LAST_SNAPSHOT' }],
+    ['snapshots'],
+  ] as const
+  for (const [request, body] of requests) {
     // A pass over it may end meanwhile.
     const refused = await until(async () => {
       const failed = 'update services set settled_generation = 0, source_failed = true where service_id = $1'
