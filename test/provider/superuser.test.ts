@@ -61,6 +61,14 @@ test('what the environment says of other servers counts in no session with a ser
   expect(await provider.service.query(wanted.service_id, select_one)).toMatchObject({ rows: [['1']] })
 })
 
+test('a query of a server that does not run is told no path of this machine', async () => {
+  const { provider, wanted } = await newServing()
+  await settle(provider, { ...wanted, power: 'off', generation: 2 })
+  expect(await provider.service.query(wanted.service_id, select_one)).toEqual({
+    unavailable: 'its server takes no query now: it does not answer',
+  })
+})
+
 test('a program that listens in the place of a server is told no password of the environment', async () => {
   const { provider, wanted, node } = await newServing()
   await settle(provider, { ...wanted, generation: wanted.generation + 1, power: 'off' })

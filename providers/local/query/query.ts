@@ -37,7 +37,7 @@ export async function runQuery(
   try {
     role = await makeQueryRole(host.effect, node, spec)
   } catch (error) {
-    return { unavailable: `its server takes no query now: ${messageOf(error)}` }
+    return { unavailable: `its server takes no query now: ${wordsOf(error)}` }
   }
   try {
     return await ask(node, role, spec)
@@ -90,6 +90,11 @@ async function inTransaction(client: pg.Client, name: string, spec: QuerySpec): 
   return { ...answer, columns, took_ms }
 }
 
+/** What the kernel says names the path of a socket, which is no matter of the caller's. */
+function wordsOf(error: unknown): string {
+  return error instanceof Error && 'syscall' in error ? 'it does not answer' : messageOf(error)
+}
+
 const timeOut = (seconds: number) => `the statement took longer than ${seconds} s; allow it more, or ask for less`
 
 function refusalOf(error: unknown): QueryRefusal {
@@ -100,7 +105,7 @@ function refusalOf(error: unknown): QueryRefusal {
     const refused = `${message} (${code ?? 'no code'})`
     return details.length === 0 ? { refused } : { refused, details: details.join('\n') }
   }
-  const message = messageOf(error)
+  const message = wordsOf(error)
   if (message === endless_answer) {
     return { refused: `the answer is larger than ${answer_bytes_max / 1024 ** 2} MB; ask for fewer rows or columns` }
   }
