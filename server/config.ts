@@ -115,7 +115,7 @@ const table = {
     flag: false,
     env: 'AWS_ACCESS_KEY_ID',
     default: '',
-    description: 'Of the S3 server of the backups.',
+    description: 'The key id at the S3 server of the backups.',
     parse: parseOptional,
   },
   aws_secret_access_key: {
