@@ -10,15 +10,21 @@ export async function runOpen(context: Context): Promise<void> {
   const { input, terminal } = context
   const session = await context.session()
   const { origin } = new URL(session.api_url)
-  const named = input.text('service') ?? session.preferred('service')
-  const page = input.text(service_pages.join('|'))
-  if (page !== undefined && !service_pages.some((one) => one === page)) {
+  const last = input.text(service_pages.join('|'))
+  const is_page = service_pages.some((one) => one === last)
+  const first = input.text('service')
+  if (first !== undefined && last !== undefined && !is_page) {
     throw new UsageError(`the pages of a service are ${service_pages.join(', ')}`)
   }
+  // A word alone is a page of the service that was chosen beforehand, or else a service.
+  const word = first ?? (is_page ? undefined : last)
+  const page = is_page ? last : undefined
+  const named = word ?? session.preferred('service')
+  const text = (name: string) => (name === 'service' ? word : input.text(name))
   const path =
-    named === undefined
+    named === undefined && page === undefined
       ? `/projects/${await projectOf(context, session)}/services`
-      : await serviceOf(context, session).then(
+      : await serviceOf({ ...context, input: { ...input, text } }, session).then(
           ({ service }) => `/projects/${service.project_id}/services/${service.service_id}`,
         )
   const url = origin + path + (page === undefined ? '' : `/${page}`)

@@ -143,7 +143,10 @@ test('the console’s address of a service is printed; metrics are drawn', async
   expect(new URL(stdout.trim()).pathname).toBe(
     `/projects/${installation.project_id}/services/${service?.service_id}/logs`,
   )
+  const alone = await howdahHere(['open', 'shown'])
+  expect(`${alone.stdout.trim()}/logs`).toBe(stdout.trim())
   expect((await howdahHere(['open', 'shown', 'nowhere'])).code).toBe(2)
+  expect(await howdahHere(['open', 'logs'])).toMatchObject({ code: 2, stdout: '' })
   expect((await howdahHere(['service', 'list'])).stdout).toMatch(/shown .* 0\.5 CPU 2 GB /)
   expect((await howdahHere(['service', 'metrics', 'shown'])).code).toBe(0)
 })
