@@ -5,8 +5,8 @@ import type { Endpoint } from '#contract/endpoint.ts'
 import { factsOf } from '#contract/example.ts'
 import { isPathIdName, type PathIdName } from '#contract/id.ts'
 import { newKey } from '#contract/retry.ts'
-import { parseSize, type SizeInput } from '#contract/size.ts'
-import type { Input } from '../command.ts'
+import { parseSize, type SizeInput, sizeProblem } from '#contract/size.ts'
+import { type Input, UsageError } from '../command.ts'
 import { type Extra, option_names } from './extras.ts'
 import { jsonFrom, kebabOf, valueOf } from './member.ts'
 
@@ -58,7 +58,8 @@ export function bodyFrom({ body }: Endpoint, extra: Extra, input: Input): Record
   const raw = input.text('body')
   const whole = raw === undefined ? {} : Object(jsonFrom('--body', raw))
   const made = { ...whole, ...given(members, input) }
-  const with_size = members.some(({ name }) => name === 'cpu_millis') ? { ...made, ...impliedSize(made) } : made
+  const cpu = members.find(({ name }) => name === 'cpu_millis')
+  const with_size = cpu === undefined ? made : { ...made, ...impliedSize(made, cpu.is_required) }
   return extra.body?.(input, with_size) ?? with_size
 }
 
@@ -67,10 +68,14 @@ function given(members: readonly Member[], input: Input): Record<string, unknown
   return Object.fromEntries(values.filter(([, value]) => value !== undefined))
 }
 
-function impliedSize({ cpu_millis, memory_gbs }: SizeInput): SizeInput {
+function impliedSize({ cpu_millis, memory_gbs }: SizeInput, needs_both: boolean): SizeInput {
   if ((cpu_millis === undefined) === (memory_gbs === undefined)) return {}
   const size = parseSize({ cpu_millis, memory_gbs }, 'shared', true)
-  // What is no size is the server's to refuse, with all sizes in its words.
+  // What is no size is the server's to refuse, with all sizes in its words; where it needs both it would ask for the other one.
+  if (size === undefined && needs_both) {
+    const { path, message } = sizeProblem({ cpu_millis, memory_gbs }, false)
+    throw new UsageError(`--${optionNameOf(path.slice(1))} ${message}`)
+  }
   if (size === undefined) return {}
   return size === 'shared' ? { cpu_millis: size, memory_gbs: size } : { ...size }
 }
