@@ -7,7 +7,7 @@ import { type Options, UsageError } from '../command.ts'
 import type { Context } from './context.ts'
 import { parseMoment } from './moment.ts'
 import type { Column } from './output.ts'
-import { queryTable } from './query-table.ts'
+import { partOf, queryCsv, queryTable } from './query-table.ts'
 import type { Session } from './session.ts'
 
 export type Extra = {
@@ -22,6 +22,8 @@ export type Extra = {
   body?: (input: Context['input'], body: Record<string, unknown>) => Record<string, unknown>
   /** Instead of a table of the answer. */
   show?: (answer: unknown) => string
+  /** The same for csv; of a part of what there is it says so. */
+  csv?: (answer: unknown, terminal: Context['terminal']) => string
   /** Right after the answer, of which a part is told once only: false where no file has it now. */
   keep?: (context: Context, session: Session, made: Service) => Promise<boolean>
   /** After the last wait; instead of printing a table. */
@@ -74,19 +76,12 @@ const member = (title: string, ...path: string[]): Column => ({
   of: (item) => path.reduce<unknown>((value, name) => Object(value)[name], item),
 })
 
-const service_columns: readonly Column[] = [
+/** What matters most comes first: a narrow terminal leaves the last ones out. */
+const serviceColumns = (...more: readonly Column[]): Column[] => [
   member('name', 'name'),
   member('id', 'service_id'),
   member('status', 'status'),
-  member('environment', 'metadata', 'environment'),
-  {
-    title: 'size',
-    of: (item) => {
-      const { cpu_millis, memory_gbs } = Object((item as Service).resources[0]?.spec)
-      return cpu_millis === undefined ? 'shared' : `${cpu_millis / 1000} CPU ${memory_gbs} GB`
-    },
-  },
-  member('replicas', 'ha_replicas', 'replica_count'),
+  ...more,
   {
     title: 'endpoint',
     of: (item) => {
@@ -95,8 +90,19 @@ const service_columns: readonly Column[] = [
       return `${host}:${port}`
     },
   },
+  {
+    title: 'size',
+    of: (item) => {
+      const { cpu_millis, memory_gbs } = Object((item as Service).resources[0]?.spec)
+      return cpu_millis === undefined ? 'shared' : `${cpu_millis / 1000} CPU ${memory_gbs} GB`
+    },
+  },
+  member('environment', 'metadata', 'environment'),
+  member('replicas', 'ha_replicas', 'replica_count'),
   member('created', 'created'),
 ]
+
+export const service_columns: readonly Column[] = serviceColumns()
 
 const password_option = {
   'password-storage': {
@@ -117,9 +123,14 @@ export const extras: { readonly [Name in EndpointName]?: Extra } = {
   getService: { columns: service_columns },
   createService: { columns: service_columns, ...keepsPassword },
   renameService: { columns: service_columns },
-  setProtection: { columns: [...service_columns, member('protected', 'protected')] },
+  setProtection: { columns: serviceColumns(member('protected', 'protected')) },
+  listDeletedServices: {
+    columns: ['service_id', 'name', 'deleted_at', 'kept_until', 'created', 'region_code'].map((name) =>
+      member(name, name),
+    ),
+  },
   restoreDeletedService: { aliases: ['undelete'], columns: service_columns },
-  setExpiry: { columns: [...service_columns, member('expires', 'expires_at')] },
+  setExpiry: { columns: serviceColumns(member('expires', 'expires_at')) },
   startService: { aliases: ['resume'], columns: service_columns },
   stopService: { aliases: ['pause'], columns: service_columns },
   resizeService: { columns: service_columns },
@@ -154,9 +165,17 @@ export const extras: { readonly [Name in EndpointName]?: Extra } = {
       return `${public_key}.${secret_key}`
     },
   },
-  runQuery: { aliases: ['sql'], show: (answer) => queryTable(answer as QueryResult) },
+  runQuery: {
+    aliases: ['sql'],
+    show: (answer) => queryTable(answer as QueryResult),
+    csv: (answer, terminal) => {
+      const result = answer as QueryResult
+      if (result.truncated) terminal.say(partOf(result))
+      return queryCsv(result)
+    },
+  },
   listAudit: {
-    columns: ['time', 'email', 'client', 'address', 'endpoint', 'resource_id', 'status', 'code'].map((name) =>
+    columns: ['time', 'email', 'endpoint', 'resource_id', 'status', 'code', 'client', 'address'].map((name) =>
       member(name, name),
     ),
   },

@@ -7,6 +7,9 @@ import { parseMoment } from './moment.ts'
 import { printAnswer } from './output.ts'
 import { placeOf, serviceOf } from './service-access.ts'
 
+/** Beside the line of bars. */
+const other_columns_width = 55
+const bars_min = 10
 const bars = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 const bars_max = 60
 const bucket_seconds_min = 10
@@ -22,7 +25,8 @@ export async function runMetrics(context: Context): Promise<void> {
   const { ids } = await serviceOf(context, session)
   const place = placeOf(ids)
   const seconds = (now.getTime() - Date.parse(from)) / 1000
-  const bucket_seconds = Math.max(bucket_seconds_min, Math.ceil(seconds / bars_max))
+  const bars_shown = Math.min(bars_max, Math.max(bars_min, (terminal.columns ?? Infinity) - other_columns_width))
+  const bucket_seconds = Math.max(bucket_seconds_min, Math.ceil(seconds / bars_shown))
   const names = await session.client.listMetricSeries(place)
   const read = async (metric: MetricName): Promise<Drawn[]> => {
     const body = { name: metric, from, to: now.toISOString(), bucket_seconds }
@@ -78,9 +82,9 @@ export function sparkline(values: readonly (number | null)[]): string {
     .join('')
 }
 
-/** `212 MB`, `0.98`, `35 millicores`. */
+/** `212 MB`, `0.98`; the name of the metric says what is counted. */
 export function amountOf(value: number, unit: string): string {
-  if (unit !== 'bytes') return `${roundOf(value)}${unit === 'ratio' ? '' : ` ${unit}`}`
+  if (unit !== 'bytes') return roundOf(value)
   const power = Math.min(4, Math.max(0, Math.floor(Math.log10(Math.max(1, value)) / 3)))
   return `${roundOf(value / 1000 ** power)} ${['B', 'KB', 'MB', 'GB', 'TB'][power]}`
 }

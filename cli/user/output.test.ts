@@ -6,16 +6,21 @@ import type { Terminal } from './terminal.ts'
 
 const columns: readonly Column[] = ['name', 'status'].map((title) => ({ title, of: (item) => item[title] }))
 
-function printed(answer: unknown, format: OutputFormat, more: { width?: number; is_read?: boolean } = {}): string {
+type Printing = { width?: number; is_read?: boolean; columns?: readonly Column[] }
+
+function printed(answer: unknown, format: OutputFormat, more: Printing = {}): string {
   let text = ''
   const terminal = {
     print: (line: string) => {
       text += line
     },
+    say: (line: string) => {
+      text += `(${line})`
+    },
     columns: more.width,
     coloured: (word: string) => (word === 'READY' ? `<${word}>` : word),
   } as Terminal // printing takes no more of it
-  printAnswer(terminal, answer, { format, columns, is_read: more.is_read ?? true })
+  printAnswer(terminal, answer, { format, columns: more.columns ?? columns, is_read: more.is_read ?? true })
   return text
 }
 
@@ -30,13 +35,40 @@ test('a list', () => {
   expect(printed(list, 'csv')).toBe('name,status\nshop,READY\n"a, ""b""",')
   expect(printed(list, 'name')).toBe('a1\nb2')
   expect(JSON.parse(printed(list, 'json'))).toEqual(list)
-  expect(printed([], 'table')).toBe('')
+  expect(printed([], 'table')).toBe('(There are none.)')
+  expect(printed([], 'name')).toBe('')
 })
 
 test('what is too wide for a terminal is cut, and nothing elsewhere', () => {
   const wide = [{ name: 'x'.repeat(40), status: 'READY' }]
-  expect(printed(wide, 'table', { width: 20 }).split('\n')[1]).toBe(`${'x'.repeat(11)}…  <READY>`)
+  expect(printed(wide, 'table', { width: 30 }).split('\n')[1]).toBe(`${'x'.repeat(21)}…  <READY>`)
   expect(printed(wide, 'table')).toContain('x'.repeat(40))
+})
+
+test('what tells a thing from others is whole in a narrow terminal, and columns that have no space are named', () => {
+  const [name, status] = ['shop-of-26-characters-name', '127.0.0.1:40000']
+  expect(printed([{ name, status }], 'table', { width: 40 }).split('\n')[1]).toBe(`shop-of-26-characters-…  ${status}`)
+  expect(printed([{ name, status }], 'table', { width: 24 }).split('\n')).toEqual([
+    'NAME',
+    'shop-of-26-characters-n…',
+    'More with -o json:',
+    'status',
+  ])
+})
+
+test('the last column is a sentence that goes on below itself', () => {
+  const told = [{ name: 'shop', status: 'the disk is full, and 0123456789012345678901234567890 has no end' }]
+  expect(printed(told, 'table', { width: 28 }).split('\n')).toEqual([
+    'NAME  STATUS',
+    'shop  the disk is full, and',
+    '      0123456789012345678901',
+    '      234567890 has no end',
+  ])
+})
+
+test('CSV of a thing without columns has its own members', () => {
+  const preview = { service_id: 'a1', port: 1, endpoint: { host: 'h' }, created: false }
+  expect(printed(preview, 'csv', { columns: [] })).toBe('service_id,port,created\na1,1,false')
 })
 
 test('one thing: its members, those of objects below it; after a change a row', () => {

@@ -14,6 +14,8 @@ type Item = Record<string, unknown>
 export type Column = { title: string; of: (item: Item) => unknown }
 
 const derived_columns_max = 7
+/** An id, an endpoint and a moment are no longer, and are worth nothing cut. */
+const whole_chars = 20
 const indent = '  '
 
 export function printAnswer(
@@ -23,6 +25,7 @@ export function printAnswer(
 ): void {
   const text = textOf(answer, format, columns, is_read, terminal)
   if (text !== '') terminal.print(text)
+  else if (format === 'table' && itemsOf(answer)?.length === 0) terminal.say('There are none.')
 }
 
 function textOf(
@@ -40,7 +43,7 @@ function textOf(
   const items = itemsOf(answer)
   if (format === 'name') return (items ?? [answer]).map((item) => idOf(item)).join('\n')
   const rows = items ?? (isItem(answer) ? [answer] : [])
-  if (format === 'csv') return [columns.map(({ title }) => title), ...cellsOf(rows, columns)].map(csvLine).join('\n')
+  if (format === 'csv') return csvOf(rows, columns.length > 0 ? columns : ownColumns(rows))
   if (items === undefined && isItem(answer)) {
     const { message, ...others } = answer
     if (Object.keys(others).length === 0) return typeof message === 'string' ? message : ''
@@ -96,24 +99,43 @@ function cellOf(value: unknown): string {
   return /^\d{4}-\d\d-\d\dT[\d:]{8}\.\d+Z$/.test(text) ? text.replace(/\.\d+Z$/, 'Z') : text
 }
 
-/** Cut to the width of a terminal, the widest column first; whole elsewhere. */
+/** The last column of all goes on below itself, others are cut; the last ones are left out, and named, where that is not enough. */
 function tableOf(rows: readonly Item[], columns: readonly Column[], terminal: Terminal): string {
   const head = columns.map(({ title }) => title.toUpperCase().replaceAll('_', ' '))
   const lines = [head, ...cellsOf(rows, columns).map((line) => line.map((cell) => oneLine(cell) || '-'))]
-  const widths = head.map((_, index) => Math.max(...lines.map((line) => lengthOf(line[index] ?? ''))))
-  const gaps = 2 * (widths.length - 1)
-  for (let over = sumOf(widths) + gaps - (terminal.columns ?? Number.POSITIVE_INFINITY); over > 0; over -= 1) {
+  const whole = head.map((_, index) => Math.max(...lines.map((line) => lengthOf(line[index] ?? ''))))
+  const widths = fitted(whole, terminal.columns ?? Number.POSITIVE_INFINITY)
+  const left_out = columns.slice(widths.length).map(({ title }) => title)
+  const folded = left_out.length > 0 ? lines : lines.flatMap((line) => foldedLines(line, widths))
+  const table = folded.map((line) =>
+    widths
+      .map((width, index) => padded(line[index] ?? '', width, terminal))
+      .join('  ')
+      .trimEnd(),
+  )
+  if (left_out.length === 0) return table.join('\n')
+  const more = foldedLines([`More with -o json: ${left_out.join(', ')}`], [terminal.columns ?? 0])
+  return [...table, ...more.flat()].join('\n')
+}
+
+const widthOf = (widths: readonly number[]) => sumOf(widths) + 2 * (widths.length - 1)
+
+/** The widths of the columns that are shown: the widest is cut first. */
+function fitted(whole: readonly number[], width_max: number): number[] {
+  const widths = [...whole]
+  while (widths.length > 1 && widthOf(widths.map((width) => Math.min(width, whole_chars))) > width_max) widths.pop()
+  for (let over = widthOf(widths) - width_max; over > 0; over -= 1) {
     const widest = widths.indexOf(Math.max(...widths))
     widths[widest] = Math.max(4, (widths[widest] ?? 0) - 1)
   }
-  return lines
-    .map((line) =>
-      line
-        .map((cell, index) => padded(cell, widths[index] ?? 0, terminal))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
+  return widths
+}
+
+/** Between words, or within one that is longer than the column. */
+function foldedLines(line: readonly string[], widths: readonly number[]): string[][] {
+  const width = widths.at(-1) ?? 0
+  const parts = (line.at(-1) ?? '').match(new RegExp(`\\S.{0,${width - 1}}(?=\\s|$)|\\S{1,${width}}`, 'gu')) ?? ['']
+  return parts.map((part, index) => [...(index === 0 ? line.slice(0, -1) : line.slice(0, -1).map(() => '')), part])
 }
 
 function padded(cell: string, width: number, terminal: Terminal): string {
@@ -144,7 +166,17 @@ function memberLines(item: Item, terminal: Terminal, before = ''): string {
     .join('\n')
 }
 
-function csvLine(cells: readonly string[]): string {
+/** Members of the first item with one value. */
+function ownColumns([item = {}]: readonly Item[]): Column[] {
+  const names = Object.entries(item).flatMap(([name, value]) => (Object(value) === value ? [] : [name]))
+  return names.map((title) => ({ title, of: (row) => row[title] }))
+}
+
+function csvOf(rows: readonly Item[], columns: readonly Column[]): string {
+  return [columns.map(({ title }) => title), ...cellsOf(rows, columns)].map(csvLine).join('\n')
+}
+
+export function csvLine(cells: readonly string[]): string {
   return cells.map((cell) => (/[",\n\r]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(',')
 }
 

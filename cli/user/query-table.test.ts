@@ -1,6 +1,6 @@
 // The table of a statement's answer.
 import { expect, test } from 'vitest'
-import { queryTable } from './query-table.ts'
+import { queryCsv, queryTable } from './query-table.ts'
 
 const answer = {
   columns: [
@@ -35,4 +35,12 @@ test('a statement without rows says what it did, and what was noted', () => {
   expect(
     queryTable({ ...answer, columns: [], rows: [], row_count: 0, command: 'DROP', notices: ['NOTICE: gone'] }),
   ).toBe('NOTICE: gone\nDROP 0')
+})
+
+test('CSV has the rows, as they are', () => {
+  const rows = [
+    ['1', 'a, "b"'],
+    ['2026-11-19T04:13:16.889Z', null],
+  ]
+  expect(queryCsv({ ...answer, rows })).toBe('id,note\n1,"a, ""b"""\n2026-11-19T04:13:16.889Z,')
 })

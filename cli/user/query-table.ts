@@ -1,6 +1,7 @@
 // What a statement gave, for people: aligned columns, then how many rows there are. Pure. Values are other people's words: what would move
 // the cursor of a terminal is shown, not sent.
 import type { QueryResult } from '#contract/query.ts'
+import { csvLine } from './output.ts'
 
 const cell_chars_max = 80
 
@@ -13,8 +14,19 @@ export function queryTable({ columns, rows, row_count, truncated, notices, comma
       .join('  ')
       .trimEnd(),
   )
-  const count = truncated ? `the first ${rows.length} rows; there are more` : `${command} ${row_count}`
+  const count = truncated ? partOf({ rows }) : `${command} ${row_count}`
   return [...(columns.length > 0 ? table : []), ...notices.map(shown), count].join('\n')
+}
+
+export function partOf({ rows }: Pick<QueryResult, 'rows'>): string {
+  return `the first ${rows.length} rows; there are more`
+}
+
+/** The rows for programs, whole: null is an empty cell, as in PostgreSQL's own CSV. */
+export function queryCsv({ columns, rows }: QueryResult): string {
+  return [columns.map(({ name }) => name), ...rows.map((row) => row.map((value) => value ?? ''))]
+    .map(csvLine)
+    .join('\n')
 }
 
 function shown(value: string): string {

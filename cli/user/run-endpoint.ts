@@ -141,8 +141,12 @@ async function show(
   if (extra.after !== undefined) await extra.after(context, session, made, isService(seen) ? seen : undefined, is_kept)
   if (format === 'table' && (extra.after !== undefined || waited !== undefined)) return
   if (format === 'table' && answer === undefined) return terminal.say('Done.')
-  const shown = format === 'table' && extra.show !== undefined ? extra.show(answer) : latest
-  printAnswer(terminal, shown, { format, columns: extra.columns ?? derivedColumns(endpoint), is_read })
+  const tell = format === 'table' ? extra.show : format === 'csv' ? extra.csv : undefined
+  printAnswer(terminal, tell?.(answer, terminal) ?? latest, {
+    format,
+    columns: extra.columns ?? derivedColumns(endpoint),
+    is_read,
+  })
 }
 
 function isService(answer: unknown): answer is Service {

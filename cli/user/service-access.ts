@@ -17,6 +17,7 @@ import { CommandError, exit_codes } from '../command.ts'
 import { ensureCa } from './ca.ts'
 import { confirm } from './terminal.ts'
 import { type Context, formatOf, projectOf, serviceWord } from './context.ts'
+import { service_columns } from './extras.ts'
 import { idNamed, type Ids, withIds } from './ids.ts'
 import { printAnswer } from './output.ts'
 import { newPassword, storePassword } from './password.ts'
@@ -119,7 +120,8 @@ export async function runWait(context: Context): Promise<number> {
   const isOver = (seen: Seen) => isAtRest(wanted === 'gone' ? api.deleteService : api.startService, seen)
   const seen = await waitUntil(context, session, placeOf(ids), isOver, timeoutOf(input, '10m'))
   const format = formatOf(context, session)
-  if (format !== 'table' && seen !== undefined) printAnswer(terminal, seen, { format, columns: [], is_read: true })
+  if (format !== 'table' && seen !== undefined)
+    printAnswer(terminal, seen, { format, columns: service_columns, is_read: true })
   if (wanted === 'gone') return exit_codes.done
   const status = wanted === 'ready' || wanted === 'paused' ? wanted_statuses[wanted] : undefined
   const is_good = status === undefined ? seen?.status !== 'UNSTABLE' && seen !== undefined : seen?.status === status
