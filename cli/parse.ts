@@ -22,6 +22,8 @@ export function parseInput(row: Row, words: readonly string[]): Input {
     if (option.required === true && !values.has(name) && !given.has(name) && !has_whole) {
       problems.push(`--${name} <${option.value}> is missing`)
     }
+    const value = values.get(name)?.at(-1)
+    if (option.required === true && value !== undefined && /^ *$/.test(value)) problems.push(`--${name} is empty`)
   }
   if (problems.length > 0) throw new UsageError(`${problems.join('; ')} (howdah help ${row.name})`)
   const text = (name: string) => values.get(name)?.at(-1) ?? given.get(name)

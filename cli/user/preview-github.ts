@@ -32,7 +32,7 @@ export async function runPreviewGithub(context: Context): Promise<void> {
   const input = inputOf(env, key)
   const wanted = await wantedOf(session, project_id, input)
   if (event.action === 'closed') {
-    const count = await removePreview(session, project_id, key, wanted.parent_id)
+    const count = await removePreview(session, project_id, wanted.key, wanted.parent_id)
     terminal.print(`preview ${JSON.stringify(key)}: ${count === 0 ? 'there is none any more' : 'deleted'}`)
     return await comment(context, number, key, 'The preview database is deleted.')
   }
@@ -50,9 +50,12 @@ export async function runPreviewGithub(context: Context): Promise<void> {
   )
 }
 
+const strategies: readonly string[] = ['now', 'last-snapshot', 'time']
+
 /** The variables as the words of preview up. */
 function inputOf(env: Variables, key: string): Input {
   const strategy = env['PREVIEW_STRATEGY'] || 'now'
+  if (!strategies.includes(strategy)) throw new UsageError(`the strategy must be one of ${strategies.join(', ')}`)
   const texts: Record<string, string | undefined> = {
     key,
     service: env['PREVIEW_SERVICE'],

@@ -70,7 +70,7 @@ export async function runPreviewDown(context: Context): Promise<void> {
   const project_id = await projectOf(context, session)
   const parent = input.text('service')
   const parent_id = parent === undefined ? undefined : await parentOf(session, project_id, parent)
-  const count = await removePreview(session, project_id, input.need('key'), parent_id)
+  const count = await removePreview(session, project_id, keyIn(input), parent_id)
   terminal.say(count === 0 ? 'There is no such preview any more.' : 'The preview is deleted.')
 }
 
@@ -80,7 +80,7 @@ export async function wantedOf(session: Session, project_id: string, input: Inpu
   if (expires_ms === undefined) throw new UsageError(`${JSON.stringify(expires)} is no duration, such as 7d or 12h`)
   const cpu = input.text('cpu')
   return {
-    key: input.need('key'),
+    key: keyIn(input),
     project_id,
     parent_id: await parentOf(session, project_id, input.need('service')),
     body: forkBody(input, cpu === undefined ? {} : { cpu_millis: cpu }),
@@ -89,6 +89,11 @@ export async function wantedOf(session: Session, project_id: string, input: Inpu
     is_reset: input.isSet('reset'),
     ca_path: input.text('ca'),
   }
+}
+
+/** As the name of the fork has it. */
+function keyIn(input: Input): string {
+  return input.need('key').trim()
 }
 
 async function parentOf({ client }: Session, project_id: string, word: string): Promise<string> {

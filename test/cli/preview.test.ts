@@ -149,7 +149,7 @@ test('two jobs at once make one fork', async () => {
   expect(await forks('pr-3-web')).toHaveLength(1)
 })
 
-test('without a token the step ends well and says so; without a parent of that name it fails', async () => {
+test('without a token the step ends well and says so; without a parent of that name, or with a strategy of none, it fails', async () => {
   vi.stubEnv('HOWDAH_TOKEN', '')
   happens('opened', 4)
   expect(await howdahHere(['preview', 'github'])).toMatchObject({
@@ -159,6 +159,22 @@ test('without a token the step ends well and says so; without a parent of that n
   vi.stubEnv('HOWDAH_TOKEN', installation.token)
   vi.stubEnv('PREVIEW_SERVICE', 'nowhere')
   expect(await howdahHere(['preview', 'github'])).toMatchObject({ code: 6 })
+  vi.stubEnv('PREVIEW_SERVICE', 'shop')
+  vi.stubEnv('PREVIEW_STRATEGY', 'last_snapshot')
+  expect(await howdahHere(['preview', 'github'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('must be one of now, last-snapshot, time'),
+  })
+})
+
+test('a name with spaces around it is found again when the pull request is closed', async () => {
+  vi.stubEnv('PREVIEW_NAME', ' web preview ')
+  await run('opened', 5)
+  expect(await forks('web preview')).toHaveLength(1)
+  await run('synchronize', 5)
+  expect(await forks('web preview')).toHaveLength(1)
+  await run('closed', 5)
+  expect(await forks('web preview')).toEqual([])
 })
 
 test('by hand: up prints no password for people, down deletes forks only', async () => {
@@ -170,6 +186,9 @@ test('by hand: up prints no password for people, down deletes forks only', async
     pooled_url: string
   }
   expect(up.stdout + up.stderr).not.toContain(password)
+  const csv = await howdahHere(['preview', 'up', ...words, '-o', 'csv'])
+  expect(csv.stdout).toMatch(/^service_id,host,port,/)
+  expect(csv.stdout).toContain(password)
   expect(pooled_url).toContain(password)
   expect(readFileSync(join(home, 'pgpass'), 'utf8')).toContain(password)
   expect(await howdahHere(['preview', 'down', '--key', 'shop'])).toMatchObject({
