@@ -2,7 +2,7 @@
 import { CommandError, exit_codes, UsageError } from '../command.ts'
 import { type Context, formatOf, projectOf } from './context.ts'
 import { saveText } from './files.ts'
-import { type Column, printAnswer } from './output.ts'
+import { type Column, output_formats, printAnswer } from './output.ts'
 import {
   changeConfig,
   changePreferences,
@@ -102,7 +102,18 @@ export async function runConfigGet({ input, terminal }: Context): Promise<number
 
 export async function runConfigSet({ input }: Context): Promise<void> {
   const profile = await chosenProfile(input.text('profile'), undefined)
-  await changePreferences(profile, { [preferenceOf(input.need('key'))]: input.text('value') })
+  const name = preferenceOf(input.need('key'))
+  const value = input.text('value')
+  const choices = preference_choices[name]
+  if (value !== undefined && choices?.includes(value) === false) {
+    throw new UsageError(`${name} is one of ${choices.join(', ')}`)
+  }
+  await changePreferences(profile, { [name]: value })
+}
+
+const preference_choices: Partial<Record<PreferenceName, readonly string[]>> = {
+  output: output_formats,
+  password_storage: ['pgpass', 'none'],
 }
 
 function preferenceOf(key: string): PreferenceName {

@@ -61,7 +61,10 @@ export function formatOf({ input }: Pick<Context, 'input'>, session?: Session): 
   const asked = input.isSet('json') ? 'json' : (input.text('output') ?? (process.env['HOWDAH_OUTPUT'] || undefined))
   const wanted = asked ?? session?.preferred('output') ?? 'table'
   const format = output_formats.find((one) => one === wanted)
-  if (format === undefined) throw new UsageError(`the output must be one of ${output_formats.join(', ')}`)
+  if (format === undefined) {
+    const source = asked === undefined ? 'the preference output' : 'HOWDAH_OUTPUT'
+    throw new UsageError(`${source} must be one of ${output_formats.join(', ')}`)
+  }
   return format
 }
 

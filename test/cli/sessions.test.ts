@@ -170,7 +170,8 @@ describe('what a command means', () => {
     expect((await howdahHere(['config', 'list'])).stdout).toContain('output=yaml')
     expect((await howdahHere(['config', 'set', 'output'])).code).toBe(0)
     expect((await howdahHere(['config', 'get', 'output'])).code).toBe(1)
-    expect((await howdahHere(['config', 'set', 'colour', 'red'])).code).toBe(2)
+    for (const words of ['colour red', 'output xml', 'password_storage keychain'])
+      expect((await howdahHere(['config', 'set', ...words.split(' ')])).code).toBe(2)
   })
 
   test('a removal is asked about, of a PROD service by its name; without a terminal it is refused', async () => {
