@@ -68,8 +68,9 @@ function nounLines(commands: readonly Row[], width: number): string[] {
   return [...byNoun(commands)].flatMap(([noun, rows]) => {
     const [only] = rows
     if (rows.length === 1 && only?.name === noun) return [`  ${noun.padEnd(width)}  ${only.summary}`]
-    const verbs = rows.map(({ name }) => name.slice(noun.length + 1))
-    return wrapped(verbs, width_max - width).map(
+    const bare = rows.flatMap(({ name, summary }) => (name === noun ? [summary] : []))
+    const verbs = rows.flatMap(({ name }) => (name === noun ? [] : [name.slice(noun.length + 1)]))
+    return [...bare, ...wrapped(verbs, width_max - width)].map(
       (line, index) => `  ${(index === 0 ? noun : '').padEnd(width)}  ${line}`,
     )
   })

@@ -82,7 +82,9 @@ function inWords(error: unknown, input: Input): unknown {
   }
   if (error instanceof NoAnswerError) return new CommandError(error.message, { cause: error })
   if (!(error instanceof Fault)) return error
-  const lines = [error.message, ...(error.details?.split('\n') ?? []).map((line) => `  ${line}`)]
+  // They follow right below, without the name that the API has for them.
+  const [message = ''] = error.details === undefined ? [error.message] : error.message.split('; details ')
+  const lines = [message, ...(error.details?.split('\n') ?? []).map((line) => `  ${line}`)]
   if (error.code === 'UNAUTHORIZED') {
     lines.push(
       process.env['HOWDAH_TOKEN'] && !input.isSet('profile')

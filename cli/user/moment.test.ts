@@ -54,6 +54,11 @@ test.each([
   expect(() => parseMoment(text, now)).toThrow(UsageError)
 })
 
+test('what is no moment is told by moments of the way that is meant', () => {
+  expect(() => parseMoment('5', now, 'in')).toThrow('write 2h, tomorrow 14:00,')
+  expect(() => parseMoment('5', now)).toThrow('write 15m ago, yesterday 14:00,')
+})
+
 test.each([
   ['90s', 90_000],
   ['1h30m', 5_400_000],

@@ -6,10 +6,10 @@ import { UsageError } from '../command.ts'
 export function parseMoment(text: string, now: Date, bare: 'ago' | 'in' = 'ago'): string {
   const words = text.trim().replaceAll(/\s+/g, ' ')
   const [, before, length = '', after] = /^(in )?(\S+?)( ago)?$/.exec(words) ?? []
-  const duration = parseDuration(length)
-  if (duration !== undefined && !(before && after)) {
+  const length_ms = parseDuration(length)
+  if (length_ms !== undefined && !(before && after)) {
     const leads_back = after !== undefined || (before === undefined && bare === 'ago')
-    return new Date(now.getTime() + (leads_back ? -duration : duration)).toISOString()
+    return new Date(now.getTime() + (leads_back ? -length_ms : length_ms)).toISOString()
   }
   if (words === 'now') return now.toISOString()
   const day = /^(today|yesterday|tomorrow)(?: ([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?)?$/.exec(words)
@@ -27,7 +27,8 @@ export function parseMoment(text: string, now: Date, bare: 'ago' | 'in' = 'ago')
     // As it was written where the API reads it so: a Date forgets microseconds.
     if (!Number.isNaN(date.getTime())) return /T.{8}(\.\d+)?(Z|[+-].{5})$/.test(words) ? words : date.toISOString()
   }
+  const [length_form, day_form] = bare === 'in' ? ['2h', 'tomorrow 14:00'] : ['15m ago', 'yesterday 14:00']
   throw new UsageError(
-    `${JSON.stringify(text)} is no moment; write 15m ago, yesterday 14:00, 2026-11-15 12:00 or 2026-11-15T12:00:00Z`,
+    `${JSON.stringify(text)} is no moment; write ${length_form}, ${day_form}, 2026-11-15 12:00 or 2026-11-15T12:00:00Z`,
   )
 }

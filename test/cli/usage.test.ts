@@ -50,6 +50,7 @@ test.each([
   [['service', 'create'], '<name> is missing (howdah help service create)'],
   [['service', 'delete'], '<service> is missing'],
   [['service', 'set-environment', 'x', '--environment', 'dev'], '--environment must be one of DEV, PROD'],
+  [['preview', 'down', '--key', ' '], '--key is empty'],
   [['service', 'list', '-o', 'xml'], '-o must be one of table, json, yaml, csv, name'],
   [['service', 'set-ha', 'x', '--token', 'y'], 'there is no option --token'],
   [['service', 'list', '--data-dir', '/x'], 'there is no option --data-dir'],
@@ -109,4 +110,6 @@ test('every command is listed, by its noun and among all', () => {
     expect(general).toContain(words.at(-1))
     expect(nounHelp(words.slice(0, 1), all)).toContain(`howdah ${name} `)
   }
+  // A command whose verbs are commands too has its summary, and they follow.
+  expect(general).toMatch(/\n {2}login {2,}Log in as a user, with a browser\.\n {10,}list, delete\n/)
 })
