@@ -87,14 +87,14 @@ async function restoreInto(spec: RestoreSpec, folder: string): Promise<void> {
   const { restic, by_daily_key } = await openToRestore(place, spec.recovery_key, locks)
   const runs = await listRuns(restic)
   const plan = await ensurePlan(folder, spec, () => planOf(runs, spec))
-  const meta = join(folder, 'meta')
+  const meta = metaIn(folder)
   await ensureRestored(restic, plan.meta, meta)
   tell(`Metadata of ${plan.meta_time}.`)
+  const copy = join(meta, 'backup', 'meta')
+  const wanted = await chosenIn(folder, await servicesOfCopy(copy), spec.services)
   await putKeys(meta, data_dir)
   await spec.enter()
   const installation = await openInstallation(data_dir, 'restore')
-  const copy = join(meta, 'backup', 'meta')
-  const wanted = chosenOf(await servicesOfCopy(copy), spec.services)
   const store = await openAnyStore(config, installation, spec.log)
   await using opened = new AsyncDisposableStack()
   opened.defer(async () => {
@@ -139,11 +139,13 @@ async function restoreInto(spec: RestoreSpec, folder: string): Promise<void> {
   await writeFile(join(folder, 'done'), '', { flush: true })
 }
 
-/** Deleted ones that are kept come back, too. */
-function chosenOf(services: readonly ServiceOfCopy[], chosen: readonly string[]): ServiceOfCopy[] {
+/** Deleted ones that are kept come back, too. Nothing is in place yet, and a misspelt id does not bind the next attempt. */
+async function chosenIn(folder: string, services: readonly ServiceOfCopy[], chosen: readonly string[]) {
   const there = services.filter(({ removed }) => !removed)
   const unknown = chosen.find((service_id) => !there.some((one) => one.service_id === service_id))
   if (unknown !== undefined) {
+    await rm(metaIn(folder), { recursive: true })
+    await rm(planIn(folder))
     throw new RepositoryRefused(
       `there is no service ${unknown} in the backup of that moment; --list says which there are`,
     )
@@ -151,13 +153,16 @@ function chosenOf(services: readonly ServiceOfCopy[], chosen: readonly string[])
   return there.filter(({ service_id }) => chosen.length === 0 || chosen.includes(service_id))
 }
 
+const metaIn = (folder: string) => join(folder, 'meta')
+const planIn = (folder: string) => join(folder, 'plan.json')
+
 /** Of several attempts all do what the first one chose, however the repository grows. */
 async function ensurePlan(
   folder: string,
   { at, services }: RestoreSpec,
   make: () => RestorePlan,
 ): Promise<RestorePlan> {
-  const path = join(folder, 'plan.json')
+  const path = planIn(folder)
   if (!existsSync(path)) await replaceWhole(path, JSON.stringify(make()))
   const plan = JSON.parse(await readFile(path, 'utf8')) as RestorePlan // written above, in one piece
   if (plan.version !== plan_version) {

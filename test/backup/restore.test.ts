@@ -109,14 +109,15 @@ test.skipIf(why)(
     await expect(restoreInstallation({ ...spec, services: ['unknown123'] })).rejects.toThrow(
       'there is no service unknown123',
     )
+    // What was misspelt binds nothing; what was interrupted does.
+    const interrupted = { ...spec, services: [shop.service_id], enter: () => Promise.reject(new Error('interrupted')) }
+    await expect(restoreInstallation(interrupted)).rejects.toThrow('interrupted')
     await expect(restoreInstallation({ ...spec, services: [] })).rejects.toThrow(
       'a restore with other options began there',
     )
     const plan = join(part, 'restoring', 'plan.json')
     writeFileSync(plan, JSON.stringify({ ...JSON.parse(readFileSync(plan, 'utf8')), version: undefined }))
-    await expect(restoreInstallation({ ...spec, services: ['unknown123'] })).rejects.toThrow(
-      'a restore by another version of Howdah began there',
-    )
+    await expect(restoreInstallation(interrupted)).rejects.toThrow('a restore by another version of Howdah began there')
     await removeDataDir(part)
     // The lost machine died while it pruned the repository: to read, that need not be waited for.
     const lock = why_no_lock ? undefined : await leaveLock(join(nowhere, 'repository'), recovery_key)
