@@ -131,7 +131,7 @@ function fitted(whole: readonly number[], width_max: number): number[] {
   return widths
 }
 
-/** Between words, or within one that is longer than the column. */
+/** Between words, or within a word that is longer than the column. */
 function foldedLines(line: readonly string[], widths: readonly number[]): string[][] {
   const width = widths.at(-1) ?? 0
   const parts = (line.at(-1) ?? '').match(new RegExp(`\\S.{0,${width - 1}}(?=\\s|$)|\\S{1,${width}}`, 'gu')) ?? ['']

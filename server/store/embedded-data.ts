@@ -30,11 +30,14 @@ async function makeStoreData({ directory, data, bin, owner }: Parts): Promise<vo
     await chmod(aside, 0o711)
     await chown(fresh, unprivileged.uid, unprivileged.gid)
   }
-  await promisify(execFile)(
-    join(bin, 'initdb'),
-    ['-D', fresh, '-U', 'postgres', '-A', 'peer', '-E', 'UTF8', '--locale-provider=builtin', '--locale=C.UTF-8'],
-    { ...(owner && unprivileged), env: {}, cwd: '/' },
-  )
+  const options = ['-U', 'postgres', '-A', 'peer', '-E', 'UTF8', '--locale-provider=builtin', '--locale=C.UTF-8']
+  // What a killed initdb leaves of its memory goes with the folder.
+  const settings = ['-c', 'dynamic_shared_memory_type=mmap']
+  await promisify(execFile)(join(bin, 'initdb'), ['-D', fresh, ...options, ...settings], {
+    ...(owner && unprivileged),
+    env: {},
+    cwd: '/',
+  })
   // The server's own from here on, so that no other user can plant a link where it writes.
   if (owner) await chown(fresh, 0, 0)
   await writeFile(join(fresh, 'pg_hba.conf'), 'local all postgres peer map=howdah\n', { flush: true })

@@ -155,6 +155,8 @@ function settingsOf(place: StorePlace): string[] {
     unix_socket_permissions: '0700',
     max_connections: 50,
     shared_buffers: '32MB',
+    // Unlike at its initdb: files would be written to the disk again and again.
+    dynamic_shared_memory_type: 'posix',
     wal_level: 'minimal',
     max_wal_senders: 0,
     max_wal_size: '256MB',

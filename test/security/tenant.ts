@@ -5,6 +5,7 @@ import type pg from 'pg'
 import { expect } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
 import { nodeOf } from '#providers/local/host/layout.ts'
+import { findLeader } from '#providers/local/postgres/primary.ts'
 import { withSuperuser } from '#providers/local/postgres/superuser.ts'
 import type { Endpoint, ObservedService, ServiceSource, WantedService } from '#providers/provider.ts'
 import { why_no_pooler } from '#test/pooler/pooled.ts'
@@ -54,8 +55,8 @@ export async function asSuperuser<T>(
   work: (client: pg.Client) => Promise<T>,
   database = 'postgres',
 ): Promise<T> {
-  const node = nodeOf(world.directory, wanted.service_id, wanted.home.port, as_root)
-  return await withSuperuser(node, { database }, work)
+  const leader = await findLeader(nodeOf(world.directory, wanted.service_id, wanted.home.port, as_root))
+  return await withSuperuser(leader, { database }, work)
 }
 
 /** The next generation of what is wanted, made true. */

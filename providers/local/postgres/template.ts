@@ -73,7 +73,8 @@ async function build(effect: Effect, aside: string, installation: PostgresInstal
   await ensureFolder(effect, 'template', aside, 0o700, as_root ? unprivileged : undefined)
   await effect('template: initdb')
   await run('initdb', ['-D', aside, ...initdbOptions(major)])
-  const single = ['--single', '-D', aside, '-c', 'exit_on_error=on', '-c', 'fsync=off', '-c', 'min_wal_size=32MB']
+  const settings = ['-c', 'exit_on_error=on', '-c', 'fsync=off', '-c', 'min_wal_size=32MB', '-c', memory_in_data]
+  const single = ['--single', '-D', aside, ...settings]
   await effect('template: roles')
   await run('postgres', [...single, 'postgres'], rolesSql(major))
   // Copied into every database that is made after it.
@@ -102,12 +103,16 @@ async function removeSpareWal(aside: string): Promise<void> {
   for (const name of files.toSorted().slice(1)) await removeEntry(aside, `pg_wal/${name}`)
 }
 
+/** What a killed program leaves of it goes with the folder. */
+const memory_in_data = 'dynamic_shared_memory_type=mmap'
+
 function initdbOptions(major: number): string[] {
   const provider = major >= 17 ? '--locale-provider=builtin ' : ''
   const locale = `--encoding=UTF8 ${provider}--locale=C.UTF-8`
   const wal = `--wal-segsize=${wal_segment_mb}`
   const access = '--username=postgres --auth-local=peer --auth-host=reject'
-  return `${access} ${locale} ${wal} --data-checksums --no-sync --no-instructions`.split(' ')
+  const memory = major >= 16 ? ` -c ${memory_in_data}` : ''
+  return `${access} ${locale} ${wal} --data-checksums --no-sync --no-instructions${memory}`.split(' ')
 }
 
 /** One statement a line: single-user PostgreSQL reads them so. */
