@@ -21,7 +21,9 @@ const poll_every_ms = 2
 export async function floorFailover(folder: string): Promise<number> {
   return await withPlainPostgres(join(folder, 'floor'), async (primary) => {
     await initdb(primary)
-    await startPlain(primary, '-c wal_level=replica -c wal_log_hints=on')
+    // What it leaves of its memory when it is killed goes with its folder.
+    const memory = 'dynamic_shared_memory_type=mmap'
+    await startPlain(primary, `-c wal_level=replica -c wal_log_hints=on -c ${memory}`)
     await ask(primary, 'create table kept (number int)')
     return await withPlainPostgres(join(folder, 'floor-standby'), async (other) => {
       const standby = { ...other, port: primary.port }
