@@ -55,7 +55,8 @@ test('a replica that hangs is started again', async () => {
   expect(await ask(provider, wanted, 'select n from t')).toBe('7')
 })
 
-test('a replica that was away for longer than WAL is kept for it catches up from the archive', async () => {
+/** Its replica is killed, and what that lacks is in the archive alone. */
+async function newLeftBehind() {
   const world = await newWorld()
   const effects: string[] = []
   const provider = await world.open({ effect: (name) => void effects.push(name) })
@@ -64,6 +65,11 @@ test('a replica that was away for longer than WAL is kept for it catches up from
   const pid = await nodePid(world, wanted, 1)
   process.kill(pid, 'SIGKILL')
   await leaveToArchive(world, wanted)
+  return { world, effects, provider, wanted, pid }
+}
+
+test('a replica that was away for longer than WAL is kept for it catches up from the archive', async () => {
+  const { world, effects, provider, wanted, pid } = await newLeftBehind()
   effects.length = 0
   await untilReplaced(world, provider, wanted, pid)
   expect(effects).toContain('replication slot: make')
@@ -71,14 +77,7 @@ test('a replica that was away for longer than WAL is kept for it catches up from
 })
 
 test('a replica that waits for WAL that there is no more before it can start is copied anew', async () => {
-  const world = await newWorld()
-  const effects: string[] = []
-  const provider = await world.open({ effect: (name) => void effects.push(name) })
-  const wanted = withReplicas(await newWanted(provider, { size: 'shared' }), 1, 1, 0)
-  await settle(provider, wanted)
-  const pid = await nodePid(world, wanted, 1)
-  process.kill(pid, 'SIGKILL')
-  await leaveToArchive(world, wanted)
+  const { world, effects, provider, wanted, pid } = await newLeftBehind()
   for (const folder of [join(homeOf(world, wanted), 'archive'), join(dataOf(world, wanted, 1), 'pg_wal')]) {
     for (const name of readdirSync(folder)) if (/^[0-9A-F]{24}$/.test(name)) await rm(join(folder, name))
   }
