@@ -68,7 +68,11 @@ export const audit_endpoints = {
           }),
         ),
         cursor: Type.Optional(text('`last_cursor` of an earlier answer.', 'YmVmb3JlOjEwNDI', { maxLength: 64 })),
-        user_id: Type.Optional(text('Of this user only.', '7', { pattern: number_pattern })),
+        user_id: Type.Optional(
+          text(`Of this user only, or of the \`${operator_email}\`, who has no id.`, '7', {
+            pattern: `${number_pattern}|^${operator_email}$`,
+          }),
+        ),
         endpoint: Type.Optional(
           text('Of this endpoint only; `login` for logins.', 'deleteService', { pattern: '^[A-Za-z]{1,64}$' }),
         ),

@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { api } from '#contract/api.ts'
-import { audit_outcomes } from '#contract/audit.ts'
+import { audit_outcomes, operator_email } from '#contract/audit.ts'
 import { effectOf } from '#contract/command.ts'
 import type { Endpoint } from '#contract/endpoint.ts'
 import { SelectField, TextField } from '../part/field.tsx'
@@ -55,6 +55,7 @@ export function Filters({ view, setView }: Props) {
         options={[
           { value: '', label: 'Every user' },
           ...members.map(({ user_id, email }) => ({ value: user_id, label: email })),
+          { value: operator_email, label: 'Operator of the server' },
         ]}
         onChange={(who) => setView({ who })}
       />

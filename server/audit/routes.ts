@@ -1,6 +1,6 @@
 // Reading the audit log, newest first, page by page. A cursor is the place of the last entry that was shown.
 import type { AuditEntry, audit_endpoints } from '#contract/audit.ts'
-import { audit_entries_default } from '#contract/audit.ts'
+import { audit_entries_default, operator_email } from '#contract/audit.ts'
 import type { QueryOf } from '#contract/endpoint.ts'
 import { invalidRequest, type Problem } from '#contract/problem.ts'
 import type { Db } from '../store/db.ts'
@@ -32,7 +32,8 @@ function filterOf(query: Query): AuditFilter {
   const { cursor, user_id, endpoint = null, resource_id = null, outcome, since, until } = query
   return {
     before: placeOf(cursor) ?? null,
-    user_id: user_id === undefined ? null : Number(user_id),
+    user_id: user_id === undefined || user_id === operator_email ? null : Number(user_id),
+    is_operator: user_id === operator_email,
     endpoint,
     resource_id,
     is_done: outcome === undefined ? null : outcome === 'done',

@@ -59,6 +59,7 @@ const columns = fragment`id, time, project_id, user_id, email, public_key, clien
 export type AuditFilter = {
   before: number | null
   user_id: number | null
+  is_operator: boolean
   endpoint: string | null
   resource_id: string | null
   is_done: boolean | null
@@ -67,6 +68,7 @@ export type AuditFilter = {
 }
 
 const fits = fragment`(wanted.by_user is null or user_id = wanted.by_user)
+  and (not wanted.by_operator or user_id is null)
   and (wanted.of_endpoint is null or endpoint = wanted.of_endpoint)
   and (wanted.about is null or resource_id = wanted.about)
   and (wanted.is_done is null or (code is null) = wanted.is_done)
@@ -79,12 +81,12 @@ const fits = fragment`(wanted.by_user is null or user_id = wanted.by_user)
  * not know for one: else it may take the index of ids, which has the order, too, and read the entries of all others until there are enough.
  */
 export async function listAudit(db: Sql, project_id: string, filter: AuditFilter, limit: number): Promise<AuditRow[]> {
-  const { user_id, endpoint, resource_id, is_done, since, until } = filter
+  const { user_id, is_operator, endpoint, resource_id, is_done, since, until } = filter
   const before = filter.before ?? Number.MAX_SAFE_INTEGER
   return db.query(sql<AuditRow>`
     with wanted as (
-      select ${user_id}::bigint as by_user, ${endpoint}::text as of_endpoint, ${resource_id}::text as about,
-        ${is_done}::boolean as is_done, ${since}::timestamptz as since, ${until}::timestamptz as until
+      select ${user_id}::bigint as by_user, ${is_operator}::boolean as by_operator, ${endpoint}::text as of_endpoint,
+        ${resource_id}::text as about, ${is_done}::boolean as is_done, ${since}::timestamptz as since, ${until}::timestamptz as until
     )
     select ${columns} from (
       (select ${columns} from audit, wanted

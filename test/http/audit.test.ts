@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest'
 import type { AuditEntry } from '#contract/audit.ts'
 import type { FaultBody } from '#contract/fault.ts'
+import { insertOperatorAct } from '#server/audit/operator.ts'
 import { newLog } from '#server/log.ts'
 import type { Call } from '../call.ts'
 import { shared } from '../shared.ts'
@@ -154,6 +155,14 @@ test('it is narrowed to a user, an endpoint, a thing, an outcome and a time', as
   for (const query of ['user_id=x', 'endpoint=%00', 'resource_id=a-b', 'outcome=failed', 'since=yesterday']) {
     expect((await call<Page>('GET', `${at}/audit?${query}`)).body.code, query).toBe('INVALID_REQUEST')
   }
+})
+
+test('it is narrowed to the operator, who is no user', async () => {
+  const at = await inNewProject()
+  await call('POST', `${at}/rename`, { name: 'renamed' })
+  await insertOperatorAct(callers.db, 'revokeToken', { project_id, resource_id: 'gone', public_key: 'gone' })
+  const { body } = await call<Page>('GET', `${at}/audit?user_id=operator`)
+  expect(body.entries.map(({ email, endpoint }) => [email, endpoint])).toEqual([['operator', 'revokeToken']])
 })
 
 test('the store refuses to change or remove an entry', async () => {

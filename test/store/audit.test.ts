@@ -26,6 +26,7 @@ beforeAll(async () => {
 const any = {
   before: null,
   user_id: null,
+  is_operator: false,
   endpoint: null,
   resource_id: null,
   is_done: null,
