@@ -8,6 +8,7 @@ import { fault_status } from '#contract/fault.ts'
 import { faultsOf, objectOf, plainSchema } from '#contract/openapi.ts'
 import { nameProblem } from '#contract/problem.ts'
 import type { Service } from '#contract/service.ts'
+import { anyText } from '#test/any-text.ts'
 import { shared } from '#test/shared.ts'
 import { needs } from '../offered.ts'
 import { examplesOf } from '../sample.ts'
@@ -98,7 +99,7 @@ describe.each(with_body)('$name', (row) => {
         .jsonValue()
         .filter((value) => typeof value !== 'object' || value === null || Array.isArray(value))
         .map((value) => JSON.stringify(value)),
-      fc.string({ unit: 'binary', minLength: 1 }).filter((text) => !isJson(text)),
+      anyText({ minLength: 1 }).filter((text) => !isJson(text)),
       fc.constantFrom('{', '[', '{"name":}', "{'name':'x'}", 'NaN', '{"name":"x"}}', '\ufeff', '[['.repeat(20_000)),
     )
     await fc.assert(
@@ -180,7 +181,7 @@ test('an Idempotency-Key that is none is refused', async () => {
 describe('ids, methods and queries', () => {
   test('no path, however strange, is answered by anything but a documented refusal', async () => {
     const piece = fc.oneof(
-      fc.string({ unit: 'binary', maxLength: 40 }).map(encode),
+      anyText({ maxLength: 40 }).map(encode),
       fc.stringMatching(/^[%./\\;:'"<>{}|^~?# ]{1,12}$/).map(encode),
       fc.constantFrom('..', '%2e%2e', '%', '%0', '%zz', '%00', 'null', 'undefined', '-1', '1e9', '*', "' or 1=1--"),
     )
@@ -256,7 +257,7 @@ const anything = fc
     fc.constantFrom('line\nbreak', '\u001b[31mred', '\u0085', '\u007f', 'DEV ', 'dev', 'prod', 'true', '-0'),
     fc.double(),
     fc.bigInt().map(Number),
-    fc.string({ unit: 'binary', maxLength: 400 }),
+    anyText({ maxLength: 400 }),
     fc.jsonValue({ maxDepth: 4 }),
     fc.array(fc.string(), { maxLength: 40 }),
   )

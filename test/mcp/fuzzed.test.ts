@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import fc from 'fast-check'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
+import { anyText } from '#test/any-text.ts'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { startInRegion } from '#test/http/region.ts'
 import { shared } from '#test/shared.ts'
@@ -66,7 +67,7 @@ const wrong = fc.oneof(
     { toString: 1 },
     { service_id: {} },
   ),
-  fc.string({ unit: 'binary', maxLength: 40 }),
+  anyText({ maxLength: 40 }),
   fc.jsonValue({ maxDepth: 3 }),
 )
 /** What lets a call come farther. */

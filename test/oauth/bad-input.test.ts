@@ -1,6 +1,7 @@
 // Whatever is sent to the login pages and the authorization server, it is refused or ignored: never a failure of ours.
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
+import { anyText } from '#test/any-text.ts'
 import { startInstallation } from '#test/installation.ts'
 import { shared } from '#test/shared.ts'
 import { formIn, newBrowser } from './browser.ts'
@@ -18,7 +19,7 @@ beforeAll(() => {
 })
 
 const odd = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 40 }),
+  anyText({ maxLength: 40 }),
   fc.constantFrom(
     '\0',
     'a\0b',
