@@ -232,5 +232,6 @@ test('a pass whose save deadlocks with another transaction gives way, and is sav
   })
   expect(await ended).toBe(true)
   await other
-  expect(saves).toBe(2)
+  // Again and again, where the next attempt is quicker than the other transaction, whose process has to wake first.
+  expect(saves).toBeGreaterThan(1)
 })
