@@ -3,7 +3,6 @@
 // 1. A replica is listed only when it streams; a listed replica stays listed while it is unreachable, and commits wait.
 // 2. Until a new list is known to protect every commit that was ever acknowledged, the older ones stay in the file too, as
 //    comments: an election goes by all of them.
-import { open } from 'node:fs/promises'
 import type pg from 'pg'
 import { ensureFile } from '../host/effect.ts'
 import { ensureSince, findAge } from '../host/since.ts'
@@ -119,15 +118,8 @@ const ascending = (a: number, b: number) => a - b
 
 /** Durable before any server reads it. */
 async function saveLists({ effect }: HaHost, node: Node, lists: readonly SyncList[]): Promise<void> {
-  const text = textOf(lists)
-  if ((await readIfThere(node.synchronous)) === text) return
-  await ensureFile(effect, 'synchronous replicas', node.synchronous, text, node.owner)
-  const file = await open(node.synchronous, 'r')
-  try {
-    await file.sync()
-  } finally {
-    await file.close()
-  }
+  await ensureFile(effect, 'synchronous replicas', node.synchronous, textOf(lists), node.owner, { flush: true })
+  // Also where it is there: a kill may have come between its rename and this.
   await syncOne(node.home)
 }
 

@@ -16,13 +16,23 @@ export function newEffect(hook: ((name: string) => void | Promise<void>) | undef
   return async (name) => hook?.(name)
 }
 
-/** Makes the file hold exactly this text, readable for the owner's group at most. Readers see the old or the new text. */
-export async function ensureFile(effect: Effect, name: string, path: string, text: string, owner: Owner | undefined) {
+/**
+ * Makes the file hold exactly this text, readable for the owner's group at most. Readers see the old or the new text; with `flush` also
+ * after a loss of power, and the new one for sure when the folder has been flushed, too.
+ */
+export async function ensureFile(
+  effect: Effect,
+  name: string,
+  path: string,
+  text: string,
+  owner: Owner | undefined,
+  { flush = false } = {},
+) {
   if ((await readIfThere(path)) === text) return
   const aside = `${path}.new`
   await effect(`${name}: write aside`)
   await rm(aside, { force: true })
-  await writeFile(aside, text, { mode: 0o600, flag: 'wx' })
+  await writeFile(aside, text, { mode: 0o600, flag: 'wx', flush })
   if (owner) {
     await chown(aside, 0, owner.gid)
     await chmod(aside, 0o640)
