@@ -1,6 +1,6 @@
-// Between two passes over a replica set, drains nodes that are too far behind, and gives them new readers
-// again when they have caught up; a single node, which has no balancer, only has to follow its primary. It reads the primary and the balancer every time and keeps no state, so that
-// several servers may do it at once; without any server everything stays as it is.
+// Between two passes over a replica set, drains nodes that are too far behind, and gives them new readers again when they have caught up. A
+// single node has no balancer: it only has to follow its primary. Each time the primary and the balancer are asked anew, so that several
+// servers may do this at once; without any server everything stays as it is.
 import { ensureUses, findUses } from '../haproxy/nodes.ts'
 import type { Effect } from '../host/effect.ts'
 import { newPolling } from '../host/polling.ts'
