@@ -1,5 +1,5 @@
 // A table of things. Below 600 px each row is a card, in which every value stands beside its label.
-import type { ReactNode } from 'react'
+import { memo, type ReactNode } from 'react'
 import { layout } from './layout.tsx'
 import { onDemand } from './on-demand.tsx'
 import css from './table.module.css'
@@ -61,9 +61,7 @@ export function Table<Row>({ label, columns, rows, keyOf, sort, selection }: Tab
           />
         </td>
       )}
-      {columns.map((column, index) => (
-        <Cell key={column.label} column={column} row={row} names_row={index === 0} />
-      ))}
+      <Cells columns={columns} row={row} />
     </>
   )
   return (
@@ -135,6 +133,13 @@ function toggled(keys: ReadonlySet<string>, key: string): ReadonlySet<string> {
   if (!next.delete(key)) next.add(key)
   return next
 }
+
+type CellsProps<Row> = { columns: readonly Column<Row>[]; row: Row }
+
+/** Drawn again only when its row is another one: of many rows a key in their search changes few. */
+const Cells = memo(function AllCells<Row>({ columns, row }: CellsProps<Row>) {
+  return columns.map((column, index) => <Cell key={column.label} column={column} row={row} names_row={index === 0} />)
+}) as <Row>(props: CellsProps<Row>) => ReactNode // memo forgets the type parameter
 
 function Cell<Row>({ column, row, names_row }: { column: Column<Row>; row: Row; names_row: boolean }) {
   const content = column.cell(row)

@@ -74,8 +74,7 @@ type TableProps = {
 }
 
 export function ServiceTable({ services, tree, sort, chosen, onChoose }: TableProps) {
-  const flat = services.map((service) => ({ service, prefix: '' }))
-  const rows = tree ? treeOf(services) : flat
+  const rows = tree ? treeOf(services) : services.map(flatOf)
   if (rows.length === 0) return null
   return (
     <Table
@@ -88,6 +87,15 @@ export function ServiceTable({ services, tree, sort, chosen, onChoose }: TablePr
       selection={{ keys: chosen, nameOf: ({ service }) => service.name, onChange: onChoose }}
     />
   )
+}
+
+const flat = new WeakMap<Service, Branch>()
+
+/** The same row every time, which is not drawn again. */
+function flatOf(service: Service): Branch {
+  const found = flat.get(service) ?? { service, prefix: '' }
+  flat.set(service, found)
+  return found
 }
 
 function Name({ branch: { service, prefix } }: { branch: Branch }) {
