@@ -132,6 +132,24 @@ describe('a member that is not known', () => {
     expect(problems(input({}, {}), { force: true })).toEqual(['/force: is not a known member; there is none here'])
   })
 
+  test('is compared with the known ones only where that is told', () => {
+    let compared = 0
+    const parentSchema = {
+      get properties() {
+        compared += 1
+        return { name: {} }
+      },
+    }
+    const errors = Array.from({ length: 5_000 }, (_, n) => ({
+      instancePath: '',
+      keyword: 'additionalProperties',
+      params: { additionalProperty: `nam${n}` },
+      parentSchema,
+    }))
+    expect(invalidRequest(problemsOf(errors)).details).toMatch(/^and 4950 more$/m)
+    expect(compared).toBe(50)
+  })
+
   test('of a query is a parameter', () => {
     const validate = ajv.compile(closed)
     expect(validate({ name: 'x', nmae: 'y' })).toBe(false)

@@ -56,19 +56,29 @@ export function checked<Result>(parse: (problems: Problem[]) => Result): Result 
   return result
 }
 
-/** One problem a member, in the order of the errors. `where` stands before each path: empty for a body. */
+/**
+ * One problem a member, in the order of the errors. `where` stands before each path: empty for a body. A message is made when it is read:
+ * of thousands of unknown members only the first are told, and to find out what one was meant to be takes a while.
+ */
 export function problemsOf(errors: readonly SchemaError[], where = ''): Problem[] {
   const by_path = new Map<string, SchemaError[]>()
   for (const error of errors) {
     const path = pathOf(error)
     by_path.set(path, [...(by_path.get(path) ?? []), error])
   }
-  return [...by_path].map(([path, errors]) => {
-    // A name's format says all that its other rules say.
-    const name_error = errors.find((error) => error.params['format'] === 'name')
-    const said = (name_error === undefined ? errors : [name_error]).map((error) => inWords(error, where))
-    return { path: `${where}${path}`, message: [...new Set(said)].join(' and ') }
-  })
+  return [...by_path].map(([path, errors]) => ({
+    path: `${where}${path}`,
+    get message() {
+      return sentenceOf(errors, where)
+    },
+  }))
+}
+
+function sentenceOf(errors: readonly SchemaError[], where: string): string {
+  // A name's format says all that its other rules say.
+  const name_error = errors.find((error) => error.params['format'] === 'name')
+  const said = (name_error === undefined ? errors : [name_error]).map((error) => inWords(error, where))
+  return [...new Set(said)].join(' and ')
 }
 
 /** The message does not repeat `details`, which lists the problems, one a line: clients show both. */
