@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http'
 import { Fault } from '#contract/fault.ts'
 import { tooLarge, unsupportedMediaType } from './errors.ts'
 
-const body_bytes_max = 64 * 1024
+export const body_bytes_max = 64 * 1024
 const drained_bytes_max = 4 * 1024 * 1024
 const linger_ms = 1_000
 

@@ -8,6 +8,7 @@ import { fault_status } from '#contract/fault.ts'
 import { faultsOf, objectOf, plainSchema } from '#contract/openapi.ts'
 import { nameProblem } from '#contract/problem.ts'
 import type { Service } from '#contract/service.ts'
+import { body_bytes_max } from '#server/http/body.ts'
 import { anyText } from '#test/any-text.ts'
 import { shared } from '#test/shared.ts'
 import { needs } from '../offered.ts'
@@ -72,10 +73,14 @@ describe.each(with_body)('$name', (row) => {
   })
 
   test('tells every wrong field at once', async () => {
-    const all_wrong = fc.record(Object.fromEntries(fields.map(([field, schema]) => [field, wrongFor(schema)])))
+    const all_wrong = fc
+      .record(Object.fromEntries(fields.map(([field, schema]) => [field, wrongFor(schema)])))
+      .map((body) => JSON.stringify(body))
     await fc.assert(
       fc.asyncProperty(all_wrong, async (body) => {
-        const answer = await send(row, JSON.stringify(body))
+        // Several of the longest together are too long to be read at all.
+        fc.pre(Buffer.byteLength(body) <= body_bytes_max)
+        const answer = await send(row, body)
         expect(answer.status).toBe(400)
         expect(pathsOf(answer.body.details)).toEqual(fields.map(([field]) => field).toSorted())
       }),
