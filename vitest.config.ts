@@ -25,9 +25,9 @@ export default defineConfig({
     isolate: false,
     // Node runs the product as it is: a module that Vite has rewritten reaches every import through a getter, a tenth of the run.
     experimental: { viteModuleRunner: false, nodeLoader: false },
-    // A smaller nursery makes answers outlive it, and collecting them later takes a sixth of the processors. A larger one makes dearer
-    // what a worker starts, which begins as a fork of it: some 5 ms for each 100 MB.
-    execArgv: ['--max-semi-space-size=16'],
+    // A smaller nursery makes answers outlive it, and collecting them later takes a sixth of the processors; one that grows to this size
+    // by and by, a twentieth. A larger one makes dearer what a worker starts, which begins as a fork of it: some 5 ms for each 100 MB.
+    execArgv: ['--max-semi-space-size=16', '--min-semi-space-size=16'],
     testTimeout: 240_000,
     hookTimeout: 240_000,
     reporters: ['default', drawn(left_out), skipped, failed],
