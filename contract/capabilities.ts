@@ -50,6 +50,7 @@ export const Region = Type.Object(
         forks_in: Offered,
         forks_out: Offered,
         rewinds: Offered,
+        drills: Offered,
         logs: Offered,
         complete_logs: Offered,
         limits: Offered,
@@ -58,7 +59,7 @@ export const Region = Type.Object(
       },
       {
         description:
-          'Connection poolers, replica sets of several nodes, VPCs, snapshots with forks of the past, forks of services of other regions, forks of its services into those, logs of databases, logs that have every login, every entry of a burst and all from before a stop, limits that the system keeps, SQL statements through the API, and database sessions that ask to read only: offered where each is held to it or refused.',
+          'Connection poolers, replica sets of several nodes, VPCs, snapshots with forks of the past, forks of services of other regions, forks of its services into those, rewinds in place, restores that are tried out, logs of databases, logs that have every login, every entry of a burst and all from before a stop, limits that the system keeps, SQL statements through the API, and database sessions that ask to read only: offered where each is held to it or refused.',
       },
     ),
   },

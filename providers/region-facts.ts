@@ -35,6 +35,8 @@ export type RegionFacts = {
   copy_host?: string
   /** Exchanges of the data of a service, and masked forks. */
   rewinds: Offered
+  /** Restores that are tried out; offered where the region has a `backup`. */
+  drills: Offered
   logs: Offered
   /** Whether those have every login, every entry of a burst, and all from before a stop. */
   complete_logs: Offered

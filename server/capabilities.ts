@@ -81,6 +81,7 @@ function regionOf(
       forks_in: facts.forks_in,
       forks_out: facts.forks_out,
       rewinds: facts.rewinds,
+      drills: facts.drills,
       logs: facts.logs,
       complete_logs: facts.complete_logs,
       limits: facts.limits,

@@ -124,6 +124,7 @@ const featureInWords: Readonly<Record<Feature, string>> = {
   forks_in: 'Forks of services of other regions',
   forks_out: 'Forks into other regions',
   rewinds: 'Rewinds in place',
+  drills: 'Restores that are tried out',
   logs: 'Logs of databases',
   complete_logs: 'Every entry in these logs',
   limits: 'CPU and memory limits',

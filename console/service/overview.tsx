@@ -65,10 +65,13 @@ function Connection({ service }: { service: Service }) {
   )
 }
 
-function Protection({ service: { project_id, service_id, protection, status } }: { service: Service }) {
+function Protection({ service: { project_id, service_id, region_code, protection, status } }: { service: Service }) {
   const at = { project_id, service_id }
   const drill = useAct('drillService')
   const may = useMay(project_id, status)
+  const { data } = useQuery(q('getCapabilities', {}))
+  const offer = data?.regions.find(({ code }) => code === region_code)?.features.drills
+  const not_offered = offer?.offered === false ? offer.reason : undefined
   const restorable = useQuery(q('getRestorable', at))
   const snapshots = useQuery(q('listSnapshots', at))
   const now = useNow()
@@ -79,7 +82,12 @@ function Protection({ service: { project_id, service_id, protection, status } }:
       title="Protection"
       actions={
         <>
-          <Button small reason={may('drillService')} pending={drill.isPending} onPress={() => drill.mutate(at)}>
+          <Button
+            small
+            reason={may('drillService') ?? not_offered}
+            pending={drill.isPending}
+            onPress={() => drill.mutate(at)}
+          >
             Try a restore
           </Button>
           <ButtonLink small to={paths.service(project_id, service_id, 'forks')}>
@@ -104,7 +112,7 @@ function Protection({ service: { project_id, service_id, protection, status } }:
               protection?.last_backup_at !== undefined && <Time value={protection.last_backup_at} />,
             ],
             ['Behind', protection?.backup_lag_seconds !== undefined && `${protection.backup_lag_seconds} s`],
-            ['Last restore tried', tried(protection)],
+            ['Last restore tried', not_offered ?? tried(protection)],
           ]}
         />
       )}

@@ -97,6 +97,7 @@ export function offersOf(region: string, settings: CellSettings) {
     ),
     limits: always,
     rewinds: not_offered('rewinds, resets and masked forks are not offered'),
+    drills: not_offered('restores are not tried out'),
     queries: not_offered('SQL statements through the API are not offered'),
     read_only_sessions: not_offered('a session that asks to read only is neither held to it nor refused'),
   }

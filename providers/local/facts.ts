@@ -115,6 +115,7 @@ function factsOf(
     complete_logs: { offered: true },
     limits: offeredUnless(limits.enforced ? undefined : limits.description),
     rewinds: { offered: true },
+    drills: { offered: true },
     queries: { offered: true },
     read_only_sessions: offeredUnless(readOnlySessionsLack(installations)),
   }

@@ -39,6 +39,7 @@ const facts: Omit<RegionFacts, 'identity'> = {
   complete_logs: { offered: true },
   limits: { offered: false, reason: 'nothing runs here that could be limited' },
   rewinds: { offered: true },
+  drills: { offered: false, reason: 'this region has no data whose restore could be tried out' },
   queries: { offered: false, reason: no_database },
   read_only_sessions: { offered: false, reason: no_database },
 }
@@ -57,16 +58,6 @@ export function openMemoryProvider({ identity, delay_ms = 0, ...range }: MemoryO
     replica_set,
     vpc: vpcSubject(new Set()),
     addresses: (use) => candidatesFor(range, use),
-    backup: {
-      keys: [],
-      stageWal: async () => [],
-      listSnapshots: async () => [],
-      noteChecksums: async () => undefined,
-      drill: async () => undefined,
-      leadsOn: async () => true,
-      layReady: async () => undefined,
-      restore: async () => undefined,
-    },
     heal: async (id) => {
       const [one, other] = [services.find(id), sets.find(id)]
       return one ? service.apply(one.wanted) : other && replica_set.apply(other.wanted)

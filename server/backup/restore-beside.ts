@@ -45,7 +45,7 @@ export async function restoreBeside(spec: BesideSpec): Promise<ServiceRow> {
   const backup = provider?.backup
   if (provider === undefined || backup === undefined) {
     throw new RepositoryRefused(
-      `its region ${former.region_code} is not served here, or restores its services by itself`,
+      `its region ${former.region_code} is not served here, or takes nothing from a repository`,
     )
   }
   const new_id = newId()

@@ -48,10 +48,7 @@ export function snapshotHandlers(context: ServiceContext): Pick<Handlers, keyof 
     drillService: ({ params }) =>
       db.transaction(async (tx) => {
         const service = await lockService(tx, params)
-        const { backup } = getProvider(context.providers, service.region_code)
-        if (backup === undefined) {
-          throw new Fault('INVALID_REQUEST', `region ${service.region_code} tries out its backups by itself`)
-        }
+        requireOffered(getProvider(context.providers, service.region_code).facts().drills)
         await saveDrillRequested(tx, service.service_id)
         await announceSettled(tx, drill_requested)
         await saveChange(tx, service, { event: 'restore drill requested' })

@@ -13,6 +13,7 @@ const elsewhere: Partial<Record<EndpointName, string>> = {
   logout: 'the console ends its login at the server’s own route, with the cookie',
   getCaCertificate: 'a link on the page Connect, which the browser follows by itself',
   getPeering: 'the lists of peerings have every member of it',
+  drillService: 'this region makes no drills; life.test.ts tries a restore',
   runQuery: 'this region has no database; life.test.ts runs a statement',
 }
 
@@ -90,8 +91,7 @@ export function endpointTests(started: () => TestBrowser): void {
     await closed()
     await open(at)
     await ready()
-    await press('Try a restore')
-    await untilCalled('drillService', 'getRestorable', 'listSnapshots', 'listServiceEvents')
+    await untilCalled('getRestorable', 'listSnapshots', 'listServiceEvents')
   })
 
   test.skipIf(no_browser)(`its copies: snapshots, forks, replicas, sets, poolers${no_browser}`, async () => {

@@ -20,7 +20,7 @@ const acts = (): [path: string, Row[]][] => [
     [
       { endpoint: 'forkService', name: 'Fork' },
       { endpoint: 'stopService', name: 'Stop' },
-      { endpoint: 'drillService', name: 'Try a restore' },
+      { endpoint: 'drillService', name: 'Try a restore', idle: true },
       { endpoint: 'renameService', name: 'More acts: Rename' },
       { endpoint: 'renameService', name: 'Rename this service' },
       { endpoint: 'resizeService', name: 'More acts: Resize' },

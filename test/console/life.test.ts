@@ -140,6 +140,9 @@ test.skipIf(no_browser)(`the time machine brings a deleted row back${no_browser}
   expect(rows).toEqual([{ text: 'kept' }])
   await page.getByRole('checkbox', { name: 'I have it' }).check()
   await page.getByRole('button', { name: 'Close for ever' }).click()
+  await open(`${services}/${made.service_id}`)
+  await page.getByRole('button', { name: 'Try a restore' }).click()
+  await page.getByRole('region', { name: 'Protection' }).getByText('not yet').waitFor({ state: 'detached' })
 })
 
 test.skipIf(no_browser)(`a log of 100,000 entries is searched, counted and scrolled${no_browser}`, async () => {

@@ -44,6 +44,7 @@ const needing: Readonly<Record<string, readonly (readonly [path: string, body: o
     ['reset', {}],
     ['forkService', { fork_strategy: 'NOW', mask: 'select 1' }],
   ],
+  drills: [['drill', {}]],
   queries: [['query', { query: 'select 1' }]],
 }
 

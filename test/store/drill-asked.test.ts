@@ -1,8 +1,8 @@
-// A restore drill that is asked for begins at once: the request tells every server, and a server that is told waits for no round.
+// A restore drill that is asked for begins at once: the request tells every server, and a server that is told waits for no round. A region
+// that makes none refuses it.
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { openMemoryProvider } from '#providers/memory/memory.ts'
 import { startDrills } from '#server/backup/drills.ts'
 import { newId } from '#server/id.ts'
 import { newLog } from '#server/log.ts'
@@ -16,7 +16,8 @@ let howdah: TestInstallation
 let db: Db
 
 beforeAll(async () => {
-  howdah = await startInstallation({ config: { regions: [{ region_code: 'here', provider: 'memory' }] } })
+  const regions = (['local', 'memory'] as const).map((provider) => ({ region_code: provider, provider }))
+  howdah = await startInstallation({ config: { regions } })
   db = openStoreOf(howdah)
 })
 
@@ -35,35 +36,47 @@ async function listening(): Promise<Settled> {
   return settled
 }
 
+const ask = async (service_id: string) => await howdah.call('POST', `${howdah.services}/${service_id}/drill`)
+
 test('every server is told of a drill that is asked for', async () => {
-  const { service_id } = await howdah.createService()
+  const { service_id } = await howdah.createService({ region_code: 'local' })
   let told = 0
   const settled = await listening()
   onTestFinished(settled.watch(drill_requested, () => void (told += 1)))
-  expect((await howdah.call('POST', `${howdah.services}/${service_id}/drill`)).status).toBe(202)
+  expect((await ask(service_id)).status).toBe(202)
   await until(() => told === 1, { what: 'it is told' })
 })
 
 test('a server that is told of a drill makes it without waiting for the next round', async () => {
-  const ports = { first: 1_000, last: 2_000 }
-  // Of a region that the server of this installation does not have.
-  const [service_id, region_code] = [newId(), 'there']
-  const regions = new Map([[region_code, openMemoryProvider({ identity: region_code, host: 'there', ports })]])
-  await db.query(
-    `insert into services (service_id, project_id, name, region_code, service_type, environment, password_verifier, settled_generation)
-     values ($1, $2, 'shop', $3, 'POSTGRES', 'DEV', '', 1)`,
-    [service_id, howdah.project_id, region_code],
-  )
+  const { service_id } = await howdah.createService({ region_code: 'local' })
+  const restorable = `${howdah.services}/${service_id}/restorable`
+  const isKept = async () => 'restorable_from' in (await howdah.call('GET', restorable)).body
+  await until(isKept, { what: 'it has a snapshot' })
+  // From here on its region is one that the server of this installation does not have.
+  await db.query(`update services set region_code = 'there', drilled_at = now() where service_id = $1`, [service_id])
+  const regions = new Map([['there', howdah.server.regions.get('local') ?? expect.fail()]])
   const an_hour_ms = 3_600_000
   const parts = { db, regions, log: newLog('silent'), settled: await listening(), folder: join(tmpdir(), newId()) }
   const drills = startDrills(parts, an_hour_ms)
   onTestFinished(() => drills.close())
   await db.query(`update services set drill_requested_at = now() where service_id = $1`, [service_id])
   await db.query(`select pg_notify('settled', $1)`, [drill_requested])
-  await until(async () => {
-    const [row] = await db.query<{ drilled_at: Date | null }>(`select drilled_at from services where service_id = $1`, [
-      service_id,
-    ])
-    return row?.drilled_at
+  const found = await until(async () => {
+    const [row] = await db.query<{ proven: boolean; error: string | null }>(
+      `select proven_restorable_at is not null as proven, drill_error as error from services
+       where service_id = $1 and drilled_at > drill_requested_at`,
+      [service_id],
+    )
+    return row
   })
+  expect(found).toEqual({ proven: true, error: null })
+})
+
+test('a region that makes no drills refuses one', async () => {
+  const { service_id } = await howdah.createService({ region_code: 'memory' })
+  const { status, body } = await ask(service_id)
+  expect({ status, body }).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST' } })
+  expect(JSON.stringify(body)).toContain('this region has no data whose restore could be tried out')
+  const { body: read } = await howdah.call('GET', `${howdah.services}/${service_id}`)
+  expect(read).not.toHaveProperty('protection.last_proven_restorable_at')
 })
