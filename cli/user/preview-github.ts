@@ -5,7 +5,7 @@ import { appendFile, readFile } from 'node:fs/promises'
 import { messageOf } from '../visible.ts'
 import { type Input, UsageError } from '../command.ts'
 import { type Context, projectOf } from './context.ts'
-import { ensurePreview, type Preview, removePreview, wantedOf } from './preview.ts'
+import { closePreview, ensurePreview, type Preview, wantedOf } from './preview.ts'
 
 type Variables = NodeJS.ProcessEnv
 type Event = { action?: string; number?: number; repository?: { name?: string } }
@@ -30,12 +30,12 @@ export async function runPreviewGithub(context: Context): Promise<void> {
   const session = await context.session()
   const project_id = await projectOf(context, session)
   const input = inputOf(env, key)
-  const wanted = await wantedOf(session, project_id, input)
   if (event.action === 'closed') {
-    const count = await removePreview(session, project_id, wanted.key, wanted.parent_id)
+    const count = await closePreview(session, project_id, input)
     terminal.print(`preview ${JSON.stringify(key)}: ${count === 0 ? 'there is none any more' : 'deleted'}`)
     return await comment(context, number, key, 'The preview database is deleted.')
   }
+  const wanted = await wantedOf(session, project_id, input)
   const preview = await ensurePreview(session, wanted, (line) => terminal.print(`preview ${line}`))
   for (const secret of [preview.password, preview.url, preview.pooled_url]) {
     if (secret !== undefined) terminal.print(`::add-mask::${secret}`)

@@ -8,7 +8,7 @@ import { Fault } from '#contract/fault.ts'
 import { settle } from '#contract/follow.ts'
 import { api } from '#contract/api.ts'
 import type { Service } from '#contract/service.ts'
-import { CommandError, type Input, UsageError } from '../command.ts'
+import { CommandError, exit_codes, type Input, UsageError } from '../command.ts'
 import { ensureCa } from './ca.ts'
 import { type Context, formatOf, projectOf } from './context.ts'
 import { forkBody } from './extras.ts'
@@ -124,18 +124,39 @@ export async function ensurePreview(
 
 /** How many there were. Returns when they are gone: then a fork of the same name can be made. */
 export async function removePreview(
-  { client }: Session,
+  session: Session,
   project_id: string,
   key: string,
   parent_id: string | undefined,
 ): Promise<number> {
+  return await remove(session, await forksNamed(session, project_id, key, parent_id))
+}
+
+/** The parent may be gone before the pull request is closed. Then its previews are those of that name whose parent is gone. */
+export async function closePreview(session: Session, project_id: string, input: Input): Promise<number> {
+  const parent_id = await parentOf(session, project_id, input.need('service')).catch(ignoreNotFound)
+  const forks = await forksNamed(session, project_id, keyIn(input), parent_id)
+  if (parent_id !== undefined) return await remove(session, forks)
+  const orphans: Service[] = []
+  for (const fork of forks) {
+    const parent = fork.forked_from && (await session.client.getService(fork.forked_from).catch(ignoreNotFound))
+    if (parent === undefined) orphans.push(fork)
+  }
+  return await remove(session, orphans)
+}
+
+async function forksNamed({ client }: Session, project_id: string, key: string, parent_id: string | undefined) {
   const query = { name: key, ...(parent_id !== undefined && { forked_from: parent_id }) }
   const named = await client.listServices({ project_id, query })
   const forks = named.filter(({ forked_from }) => forked_from !== undefined && !forked_from.is_standby)
   if (named.length > forks.length) {
     throw new CommandError(`${JSON.stringify(key)} is the name of a service that is no fork; it stays`)
   }
-  for (const { service_id } of forks) {
+  return forks
+}
+
+async function remove({ client }: Session, forks: readonly Service[]): Promise<number> {
+  for (const { project_id, service_id } of forks) {
     const place = { project_id, service_id }
     await client.deleteService(place).catch(ignoreNotFound)
     await settle(client, api.deleteService, place, {})
@@ -227,6 +248,10 @@ function hmac(secret: string, words: readonly string[]): string {
     .slice(0, 32)
 }
 
-function ignoreNotFound(error: unknown): void {
-  if (!(error instanceof Fault) || error.code !== 'NOT_FOUND') throw error
+function ignoreNotFound(error: unknown): undefined {
+  const is_not_found =
+    error instanceof CommandError
+      ? error.exit_code === exit_codes.not_found
+      : error instanceof Fault && error.code === 'NOT_FOUND'
+  if (!is_not_found) throw error
 }

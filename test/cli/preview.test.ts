@@ -139,6 +139,20 @@ test('reopened after it was closed, or after its expiry deleted it, it is forked
   expect(await forks('pr-2-web')).toHaveLength(1)
 })
 
+test('closed when the parent is gone, the preview is deleted, and none of that name of another parent', async () => {
+  const { service_id: brief } = await installation.createService({ name: 'brief' })
+  vi.stubEnv('PREVIEW_SERVICE', 'brief')
+  await run('opened', 6)
+  vi.stubEnv('PREVIEW_SERVICE', 'shop')
+  await run('opened', 6)
+  await installation.call('DELETE', `${installation.services}/${brief}`)
+  await installation.untilStatus(brief, 'removed')
+  vi.stubEnv('PREVIEW_SERVICE', 'brief')
+  expect((await run('closed', 6)).printed).toContain('preview "pr-6-web": deleted')
+  expect(await forks('pr-6-web')).toMatchObject([{ forked_from: { service_id: parent_id } }])
+  expect((await run('closed', 6)).printed).toContain('there is none any more')
+})
+
 test('two jobs at once make one fork', async () => {
   happens('opened', 3)
   const ran = await Promise.all([howdahHere(['preview', 'github']), howdahHere(['preview', 'github'])])
