@@ -6,7 +6,7 @@ import { type ClientInput, newClient } from '#contract/client.ts'
 import type { OutputOf } from '#contract/endpoint.ts'
 import { Fault } from '#contract/fault.ts'
 import { takeEarly } from './early.ts'
-import { guess } from './guess.ts'
+import { guess, keepGuesses } from './guess.ts'
 import { type ActName, type ReadName, staleAfter } from './refetch.ts'
 import { version_header } from '#contract/version.ts'
 import { noteAnswer, noteVersion, pollInterval } from './polling.ts'
@@ -38,6 +38,8 @@ export const queries = new QueryClient({
   },
 })
 
+keepGuesses(queries)
+
 /** The list of services comes in pages: see service-list.ts. */
 export function q<Name extends Exclude<ReadName, 'listServices'>>(name: Name, input: ClientInput<Name>) {
   return queryOptions<OutputOf<Api[Name]>>({
@@ -52,13 +54,15 @@ export const read: Pick<Calls, ReadName> = client
 
 /** A change. The queries that it makes stale are asked again when it is done; the answer is not kept. */
 export function useAct<Name extends ActName>(name: Name) {
-  return useMutation<OutputOf<Api[Name]>, Error, ClientInput<Name>, (() => void) | undefined>({
+  return useMutation<OutputOf<Api[Name]>, Error, ClientInput<Name>, ((is_done: boolean) => void) | undefined>({
     mutationKey: [name],
     gcTime: 0,
     mutationFn: async (input) => holdPasswordOf(await calls[name](input)),
     onMutate: (input) => guess(queries, name, input),
-    onError: (_error, _input, takeBack) => takeBack?.(),
-    onSettled: async () => refetch(staleAfter[name]),
+    onSettled: async (_output, error, _input, end) => {
+      end?.(error === null)
+      await refetch(staleAfter[name])
+    },
   })
 }
 

@@ -20,6 +20,10 @@ const environment = (value: string) => user.page.locator('label:has(input:checke
 const refused = () => user.page.getByRole('alert').getByText('this needs at least').waitFor()
 const member = () => `/projects/${browser.howdah.project_id}/members/${user.person.user_id}`
 
+const rename = async (name: string) => {
+  await browser.howdah.call('POST', `${browser.howdah.services}/${service_id}/rename`, { name })
+}
+
 /** The page does not know of it yet. */
 async function becomes(role: string): Promise<void> {
   expect((await browser.howdah.call('POST', `${member()}/setRole`, { role })).status).toBe(200)
@@ -62,7 +66,7 @@ export function shownAtOnceTests(started: () => TestBrowser, between: () => Prox
     await isFocused('ink')
     await page.keyboard.type('pen')
     // What is being typed stays when others change the name meanwhile.
-    await browser.howdah.call('POST', `${browser.howdah.services}/${service_id}/rename`, { name: 'blot' })
+    await rename('blot')
     await field('blot').waitFor()
     expect(await field('blot').inputValue()).toBe('pen')
     await page.keyboard.press('Escape')
@@ -94,18 +98,23 @@ export function shownAtOnceTests(started: () => TestBrowser, between: () => Prox
     await refusedAfter(async () => {
       await choose('PROD')
       await environment('PROD')
+      // The server's next word on the service is of before.
+      await rename('plume')
+      await heading('plume')
+      expect(await user.page.locator('label:has(input:checked)', { hasText: 'PROD' }).isVisible()).toBe(true)
     })
     await environment('DEV')
+    await heading('plume')
     await becomes('owner')
     await user.open(`/projects/${browser.howdah.project_id}/services/${service_id}/settings`)
     await press('Rename this service')
-    await fill('Name of feather', 'mine')
+    await fill('Name of plume', 'mine')
     await refusedAfter(async () => {
       await press('Save')
       await heading('mine')
     })
-    await heading('feather')
-    expect(await field('feather').inputValue()).toBe('mine')
+    await heading('plume')
+    expect(await field('plume').inputValue()).toBe('mine')
     await becomes('owner')
     await press('Save')
     await heading('mine')
