@@ -162,9 +162,8 @@ test.each(rows)('%s: howdah %s', async (name, line, keeps) => {
     .map((word) => word.replaceAll(/\{(\w+)\}/g, (_, of: string) => given[of]?.() ?? kept.get(of) ?? ''))
   const endpoint: Endpoint = api[name]
   const ran = await howdahHere([...words, '-o', keeps === undefined ? 'json' : 'name'])
-  if (name === 'runQuery' && !offersQueries()) {
-    return expect(ran).toMatchObject({ code: 3, stderr: expect.stringContaining('no databases') })
-  }
+  const lack = lackOf(name)
+  if (lack !== undefined) return expect(ran).toMatchObject({ code: 3, stderr: expect.stringContaining(lack) })
   expect(ran, ran.stderr).toMatchObject({ code: 0 })
   if (name === 'deleteService')
     expect(ran.stderr).toMatch(/: removed; until .* howdah deleted-service restore \w+ brings/)
@@ -183,7 +182,16 @@ test.each(rows)('%s: howdah %s', async (name, line, keeps) => {
   if (effectOf(endpoint) === 'read') expect((await howdahHere(words)).code).toBe(0)
 })
 
-const offersQueries = () => [...installation.server.regions.values()][0]?.facts().queries.offered === true
+/** Why the region refuses it. */
+function lackOf(name: EndpointName): string | undefined {
+  const facts = [...installation.server.regions.values()][0]?.facts() ?? expect.fail()
+  const needed: Partial<Record<EndpointName, typeof facts.drills>> = {
+    runQuery: facts.queries,
+    drillService: facts.drills,
+  }
+  const offer = needed[name]
+  return offer === undefined || offer.offered ? undefined : offer.reason
+}
 
 const pathIds = (): Record<string, string | undefined> => ({
   project_id: installation.project_id,
