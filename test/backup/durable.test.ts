@@ -1,6 +1,5 @@
 // What was fetched counts as fetched when it has its name: the machine may lose its power right after that, or the command may be killed
 // before.
-import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -9,10 +8,11 @@ import { listRuns, newLists, newRestic, type Restic, type Run } from '#server/ba
 import { ensureWalFrom, walFolderOf } from '#server/backup/restore-wal.ts'
 import { parseBackupTarget } from '#server/backup-target.ts'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
+import { newLossyDisk } from '#test/lossy-disk.ts'
 import { has_restic, why } from './copied.ts'
 
 const folder = newDataDir()
-const disk = join(folder, 'disk')
+const disk = newLossyDisk({ size: '320M', shares_blocks: true })
 const content = Buffer.alloc(1_000_000, 'what is to come back\n')
 const segment = '000000010000000000000002'
 const archived = (name: string) => join(walFolderOf('service'), 'archive', name)
@@ -20,7 +20,7 @@ const target = parseBackupTarget(`file://${folder}/repository`) ?? expect.fail()
 const secrets = { aws_access_key_id: undefined, aws_secret_access_key: undefined }
 const real = newRestic({ target, secrets, cache: join(folder, 'cache'), key: { text: 'a-secret-of-a-test' } })
 const restic: Restic = (words, options) => real(words, { ...options, as_root: true })
-const why_no_disk = why || (hasDisk() ? '' : ' (skipped: it takes a root that may mount XFS)')
+const why_no_disk = why || disk.why
 let runs: Run[] = []
 let run_id = ''
 
@@ -37,7 +37,7 @@ beforeAll(async () => {
 })
 
 afterAll(async () => {
-  if (!why_no_disk) execFileSync('umount', ['--lazy', disk])
+  disk.remove()
   await removeDataDir(folder)
 })
 
@@ -63,12 +63,10 @@ const ways = {
 // Each by itself: what makes one durable flushes all that is there.
 for (const [what, fetch] of Object.entries(ways)) {
   test.skipIf(why_no_disk)(`${what} that was fetched is all there after a loss of power${why_no_disk}`, async () => {
-    const to = join(disk, what)
+    const to = join(disk.path, what)
     await fetch(to)
-    // Names have reached the disk; what was not flushed has not.
-    execFileSync('xfs_io', ['-x', '-c', 'shutdown -f', disk])
-    execFileSync('umount', [disk])
-    mountDisk()
+    disk.losePower('named')
+    await disk.mount()
     expect(readFileSync(join(to, archived(segment))).equals(content)).toBe(true)
   })
 }
@@ -86,20 +84,3 @@ test.skipIf(why)(`a WAL file that a killed command has written in part is fetche
   await fetchWal(restic, to)
   expect(readFileSync(join(to, archived(segment))).equals(content)).toBe(true)
 })
-
-function hasDisk(): boolean {
-  try {
-    mkdirSync(disk, { recursive: true })
-    execFileSync('truncate', ['-s', '320M', join(folder, 'image')])
-    execFileSync('mkfs.xfs', ['-q', join(folder, 'image')], { stdio: 'ignore' })
-    execFileSync('xfs_io', ['-V'], { stdio: 'ignore' })
-    mountDisk()
-    return true
-  } catch {
-    return false
-  }
-}
-
-function mountDisk(): void {
-  execFileSync('mount', ['-o', 'loop', join(folder, 'image'), disk], { stdio: 'ignore' })
-}

@@ -4,11 +4,12 @@ import { cpSync, existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
-import type { RestoredService, WantedService } from '#providers/provider.ts'
+import type { RestoredService } from '#providers/provider.ts'
 import { ask, newWanted, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
 import { homeOf } from '#test/provider/standby-fixture.ts'
 import { sampleOf } from '#test/sample.ts'
 import { until } from '#test/until.ts'
+import { newLost } from './lost.ts'
 
 const { newWorld } = useWorlds()
 
@@ -36,24 +37,6 @@ async function dyingAt(
   expect(dead, `it dies at: ${doomed}`).toBe(doomed !== undefined)
   await provider.close().catch(() => undefined)
   return [...new Set(effects)]
-}
-
-/** A service with a snapshot and a row after it, that is not there any more, and what a copy elsewhere has of it. */
-async function newLost(world: World): Promise<{ wanted: WantedService; kept: string }> {
-  const provider = await world.open()
-  const wanted = {
-    ...(await newWanted(provider, { size: 'shared' })),
-    snapshots: [{ snapshot_id: 's1', deleted: false }],
-  }
-  await settle(provider, wanted)
-  await until(() => existsSync(join(homeOf(world, wanted), 'snapshots', 's1')))
-  await ask(provider, wanted, 'create table t as select 7 as n')
-  await provider.backup?.stageWal()
-  const kept = join(world.directory, 'kept')
-  for (const name of ['snapshots', 'backup'])
-    cpSync(join(homeOf(world, wanted), name), join(kept, name), { recursive: true })
-  await settle(provider, { ...wanted, deleted: true, generation: 2 })
-  return { wanted, kept }
 }
 
 test('a restore that dies anywhere is repeated, and brings the service back', async () => {

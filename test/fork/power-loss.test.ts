@@ -1,26 +1,20 @@
 // A machine that loses its power right after a fork was made: it was flushed before its rename, so it is there, and whole. The
 // loss is a real one: whatever has not come to the disk by then is lost.
-import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { LocalProvider } from '#providers/local/local.ts'
 import type { ServiceSource, WantedService } from '#providers/provider.ts'
-import { ask, newWanted, processesBelow, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
+import { newLossyDisk } from '#test/lossy-disk.ts'
+import { ask, newWanted, settle, useWorlds, type World } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'
 import { newParent } from './parent.ts'
 
 const { newWorld } = useWorlds()
-const directory = mkdtempSync(join(tmpdir(), 'howdah-test-power-'))
-const [disk, image] = [join(directory, 'disk'), join(directory, 'image')]
-const mounted = makeDisk()
-const why = mounted ? '' : ' (skipped: it takes a root that may mount, and xfsprogs)'
+const disk = newLossyDisk({ size: '3G', shares_blocks: true })
+const { why } = disk
 
-afterAll(() => {
-  if (mounted) execFileSync('umount', ['--lazy', disk])
-  rmSync(directory, { recursive: true, force: true })
-})
+afterAll(() => disk.remove())
 
 test('a fork that was not started yet is started as it is after a kill of the server', async () => {
   const { provider, child, data } = await newFork(await newWorld(), new Error('killed'))
@@ -32,7 +26,7 @@ test('a fork that was not started yet is started as it is after a kill of the se
 
 describe.skipIf(why)(`a disk that shares blocks loses its power${why}`, () => {
   test('right after a fork serves: the fork has all that was committed to it', async () => {
-    const world = await newWorld(disk)
+    const world = await newWorld(disk.path)
     const { provider, parent, child, effects } = await newFork(world)
     const moves = effects.filter((effect) => ['fork: make durable', 'fork: rename into place'].includes(effect))
     expect(moves).toEqual(['fork: make durable', 'fork: rename into place'])
@@ -45,7 +39,7 @@ describe.skipIf(why)(`a disk that shares blocks loses its power${why}`, () => {
   })
 
   test('before a fork is started: it is there, with all that its parent had', async () => {
-    const world = await newWorld(disk)
+    const world = await newWorld(disk.path)
     const { parent, child, data } = await newFork(world, new Error('killed'))
     const { ino } = statSync(data)
     await losePower(world)
@@ -59,7 +53,7 @@ describe.skipIf(why)(`a disk that shares blocks loses its power${why}`, () => {
 
 describe.skipIf(why)(`a disk that shares blocks${why}`, () => {
   test('forks of a snapshot and to a moment, whose files may have kept their parent’s user there', async () => {
-    const provider = await (await newWorld(disk)).open()
+    const provider = await (await newWorld(disk.path)).open()
     const parent = await newParent(provider)
     const kept = { ...parent, snapshots: [{ snapshot_id: 'first', deleted: false }] }
     await until(async () => {
@@ -102,33 +96,8 @@ async function newFork(world: World, given_up?: Error) {
   return { provider, parent, child, effects, data: join(world.directory, 'services', child.service_id, 'data') }
 }
 
-/** Nothing more comes to the disk; what ran there ends, and what has come to the disk is found there again. */
 async function losePower(world: World): Promise<void> {
-  execFileSync('xfs_io', ['-x', '-c', 'shutdown', disk])
-  await until(async () => {
-    const left = await processesBelow(disk)
-    for (const pid of left) process.kill(Number(pid), 'SIGKILL')
-    return left.length === 0
-  })
+  disk.losePower()
   await world.close()
-  await until(() => execFileSync('umount', [disk], { stdio: 'pipe' }), { what: `no process uses ${disk}` })
-  mountDisk()
-}
-
-function makeDisk(): boolean {
-  // PostgreSQL runs as another user, which must be able to walk in.
-  chmodSync(directory, 0o711)
-  mkdirSync(disk)
-  try {
-    execFileSync('truncate', ['-s', '3G', image])
-    execFileSync('mkfs.xfs', ['-q', image], { stdio: 'ignore' })
-    mountDisk()
-    return true
-  } catch {
-    return false
-  }
-}
-
-function mountDisk(): void {
-  execFileSync('mount', ['-o', 'loop', image, disk], { stdio: 'ignore' })
+  await disk.mount()
 }

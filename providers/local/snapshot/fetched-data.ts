@@ -10,7 +10,7 @@ import { ensureFolder, ensureRemoved } from '../host/effect.ts'
 import type { Node } from '../host/layout.ts'
 import type { Machine } from '../host/machine.ts'
 import { openFolder, pathOf, replaceFile } from '../host/tenant-files.ts'
-import { chownTree } from '../host/tree.ts'
+import { chownTree, syncTree } from '../host/tree.ts'
 import { readControl } from '../postgres/control-file.ts'
 import { replaySettings, savePlan } from '../wal/replay.ts'
 import { findStagedPath, stagedIn } from '../wal/staged-wal.ts'
@@ -81,22 +81,28 @@ async function gather({ effect }: Machine, node: Node, { wal_folder, keep }: Dat
   await ensureFolder(effect, 'gathered WAL', node.restore, owner ? 0o710 : 0o700, owner && { uid: 0, gid: owner.gid })
   const archive = openFolder(node.archive)
   const sharing = { possible: true }
+  const moves: (readonly [folder: string, name: string])[] = []
   try {
     // What is in both was archived while it was staged.
     for (const folder of [stagedIn(wal_folder).partial, stagedIn(wal_folder).archive]) {
       for (const name of namesIn(folder)) {
-        const [from, copy] = [join(folder, name), join(node.restore, name)]
+        const copy = join(node.restore, name)
         // A service's user may still write to what is staged of it.
         await copyFileOf(folder, name, copy, { sharing, keep_reserve: true, bytes_max: wal_file_bytes_max })
         // The last file was cut where it was flushed; PostgreSQL wants whole ones.
         const whole = isHistory(name) || (await statIfThere(copy))?.size === segment_bytes
         if (!whole) truncateSync(copy, segment_bytes)
         // The file that is not finished is continued on the next timeline, and archived with that.
-        if (keep || !whole) continue
-        if (owner) lchownSync(from, owner.uid, owner.gid)
-        await effect('restore: WAL file')
-        await rename(from, `${pathOf(archive)}/${name}`)
+        if (!keep && whole) moves.push([folder, name])
       }
+    }
+    // What has left the staged WAL is not copied again, also after a loss of power.
+    if (moves.length > 0) await syncTree(node.restore)
+    for (const [folder, name] of moves) {
+      const from = join(folder, name)
+      if (owner) lchownSync(from, owner.uid, owner.gid)
+      await effect('restore: WAL file')
+      await rename(from, `${pathOf(archive)}/${name}`)
     }
   } finally {
     closeSync(archive)

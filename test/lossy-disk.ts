@@ -1,0 +1,57 @@
+// A disk that can lose its power: an XFS file system in a file. What has not come to it by then is lost.
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { processesBelow } from '#test/provider/service-fixture.ts'
+import { until } from './until.ts'
+
+export type LossyDisk = {
+  path: string
+  /** Empty: it is there; else what a skipped test says. */
+  why: string
+  /** `named`: the names of its files have come to it, as a journal brings them there, whatever their content. What runs there ends. */
+  losePower(how?: 'named'): void
+  /** Has it again, with what had come to it. */
+  mount(): Promise<void>
+  remove(): void
+}
+
+export function newLossyDisk({ size, shares_blocks }: { size: string; shares_blocks: boolean }): LossyDisk {
+  const directory = mkdtempSync(join(tmpdir(), 'howdah-test-power-'))
+  const [path, image] = [join(directory, 'disk'), join(directory, 'image')]
+  const mount = () => execFileSync('mount', ['-o', 'loop', image, path], { stdio: 'ignore' })
+  const remove = () => rmSync(directory, { recursive: true, force: true })
+  // PostgreSQL runs as another user, which must be able to walk in.
+  chmodSync(directory, 0o711)
+  mkdirSync(path)
+  try {
+    execFileSync('truncate', ['-s', size, image])
+    execFileSync('mkfs.xfs', ['-q', '-m', `reflink=${shares_blocks ? 1 : 0}`, image], { stdio: 'ignore' })
+    execFileSync('xfs_io', ['-V'], { stdio: 'ignore' })
+    mount()
+  } catch {
+    const why = ' (skipped: it takes a root that may mount, and xfsprogs)'
+    return { path, why, losePower: () => undefined, mount: async () => undefined, remove }
+  }
+  return {
+    path,
+    why: '',
+    losePower: (how) => {
+      execFileSync('xfs_io', ['-x', '-c', how === 'named' ? 'shutdown -f' : 'shutdown', path])
+    },
+    mount: async () => {
+      await until(async () => {
+        const left = await processesBelow(path)
+        for (const pid of left) process.kill(Number(pid), 'SIGKILL')
+        return left.length === 0
+      })
+      await until(() => execFileSync('umount', [path], { stdio: 'pipe' }), { what: `no process uses ${path}` })
+      mount()
+    },
+    remove: () => {
+      execFileSync('umount', ['--lazy', path])
+      remove()
+    },
+  }
+}
