@@ -25,6 +25,8 @@ type Parts = { db: Db; regions: Regions; log: Log; settled: Settled; folder: str
 const poll_ms = 2_000
 /** How long what is at rest has no checksum. */
 const note_ms = 10_000
+/** A new service has its first snapshot by then, from which it can be restored. */
+const first_snapshot_minutes = 10
 /** So that there is one in each 24 hours, also where there are many services. */
 const every_hours = 20
 /** A server that is killed while it drills leaves the service to another one after this. */
@@ -117,6 +119,10 @@ async function claim(db: Db, regions: readonly string[]): Promise<Claimed | unde
       select service_id from services
       where region_code = any (${regions}) and deleted_at is null and settled_generation > 0
         and coalesce(drill_lease_until, '-infinity') <= now()
+        and (
+          select max(taken_at) is not null
+            or coalesce(max(requested_at), '-infinity') < now() - ${first_snapshot_minutes} * interval '1 minute'
+          from snapshots where snapshots.service_id = services.service_id and snapshots.deleted_at is null)
         and (drill_requested_at > coalesce(drilled_at, '-infinity')
           or coalesce(drilled_at, created) not between now() - ${every_hours} * interval '1 hour' and now())
       order by drill_requested_at > coalesce(drilled_at, '-infinity') desc nulls last, coalesce(drilled_at, created)

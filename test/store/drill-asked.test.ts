@@ -47,29 +47,58 @@ test('every server is told of a drill that is asked for', async () => {
   await until(() => told === 1, { what: 'it is told' })
 })
 
-test('a server that is told of a drill makes it without waiting for the next round', async () => {
+/** Of a region that the server of this installation does not have; it was drilled before. */
+async function newKept(): Promise<string> {
   const { service_id } = await howdah.createService({ region_code: 'local' })
   const restorable = `${howdah.services}/${service_id}/restorable`
   const isKept = async () => 'restorable_from' in (await howdah.call('GET', restorable)).body
   await until(isKept, { what: 'it has a snapshot' })
-  // From here on its region is one that the server of this installation does not have.
   await db.query(`update services set region_code = 'there', drilled_at = now() where service_id = $1`, [service_id])
+  return service_id
+}
+
+/** A server that drills the services of that region. */
+async function drilling(every_ms: number): Promise<Settled> {
   const regions = new Map([['there', howdah.server.regions.get('local') ?? expect.fail()]])
-  const an_hour_ms = 3_600_000
-  const parts = { db, regions, log: newLog('silent'), settled: await listening(), folder: join(tmpdir(), newId()) }
-  const drills = startDrills(parts, an_hour_ms)
+  const settled = await listening()
+  const parts = { db, regions, log: newLog('silent'), settled, folder: join(tmpdir(), newId()) }
+  const drills = startDrills(parts, every_ms)
   onTestFinished(() => drills.close())
+  return settled
+}
+
+const request = async (service_id: string) => {
   await db.query(`update services set drill_requested_at = now() where service_id = $1`, [service_id])
   await db.query(`select pg_notify('settled', $1)`, [drill_requested])
-  const found = await until(async () => {
-    const [row] = await db.query<{ proven: boolean; error: string | null }>(
-      `select proven_restorable_at is not null as proven, drill_error as error from services
-       where service_id = $1 and drilled_at > drill_requested_at`,
-      [service_id],
-    )
-    return row
-  })
-  expect(found).toEqual({ proven: true, error: null })
+}
+
+async function resultOf(service_id: string) {
+  const [row] = await db.query<{ proven: boolean; error: string | null }>(
+    `select proven_restorable_at is not null as proven, drill_error as error from services
+     where service_id = $1 and drilled_at > drill_requested_at`,
+    [service_id],
+  )
+  return row
+}
+
+test('a server that is told of a drill makes it without waiting for the next round', async () => {
+  const service_id = await newKept()
+  await drilling(3_600_000)
+  await request(service_id)
+  expect(await until(() => resultOf(service_id))).toEqual({ proven: true, error: null })
+})
+
+test('a drill that is asked for while the first snapshot is being taken waits for it', async () => {
+  const [early, other] = [await newKept(), await newKept()]
+  await db.query(`update snapshots set taken_at = null where service_id = $1`, [early])
+  await request(early)
+  await request(other)
+  await drilling(100)
+  // The first that was asked for would be the first that is made.
+  await until(() => resultOf(other))
+  expect(await resultOf(early)).toBeUndefined()
+  await db.query(`update snapshots set taken_at = now() where service_id = $1`, [early])
+  expect(await until(() => resultOf(early))).toEqual({ proven: true, error: null })
 })
 
 test('a region that makes no drills refuses one', async () => {
