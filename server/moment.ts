@@ -1,14 +1,17 @@
 // Moments as people write them (RFC 3339, any time zone, any number of decimals), brought to the one form that is kept: UTC
 // with microseconds. That is what PostgreSQL notes commits in, and a thousand times finer than a Date.
+import assert from 'node:assert/strict'
 import { invalidRequest } from '#contract/problem.ts'
 
-const written = /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|z|[+-]\d\d:\d\d)$/
+/** Whatever the schemas let through as `date-time`, which have refused what is in no calendar. */
+const written = /^(\d{4}-\d\d-\d\d)[t\s](\d\d:\d\d):(\d\d)(?:\.(\d+))?(?:z|([+-]\d\d):?(\d\d)?)$/i
 
-/** `2026-03-01T12:00:00.123456Z`. Finer decimals are dropped: no commit lies in between. Undefined: there is no such moment. */
-export function parseMoment(text: string): string | undefined {
-  const [, date, time, decimals = '', zone = ''] = written.exec(text) ?? []
-  const second = new Date(`${date}T${time}${zone.toUpperCase()}`)
-  if (Number.isNaN(second.getTime())) return undefined
+/** `2026-03-01T12:00:00.123456Z`. Finer decimals are dropped: no commit lies in between. A leap second is the second after it. */
+export function parseMoment(text: string): string {
+  const [, date, time, seconds, decimals = '', hours = '+00', minutes = '00'] = written.exec(text) ?? []
+  const minute_ms = Date.parse(`${date}T${time}:00${hours}:${minutes}`)
+  assert(!Number.isNaN(minute_ms), `${text} is a moment`)
+  const second = new Date(minute_ms + Number(seconds) * 1000)
   return second.toISOString().replace('000Z', `${decimals.slice(0, 6).padEnd(6, '0')}Z`)
 }
 

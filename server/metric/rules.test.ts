@@ -45,6 +45,12 @@ test.each([
   expect(planOf(from_seconds, 0).plan.bucket_ms).toBe(bucket_seconds * 1000)
 })
 
+test('a time is given in any zone, as the schema has them', () => {
+  const [from, to] = ['2026-11-15T16:30:00+05', '2026-11-15T17:30:00+0530']
+  const { from_ms, to_ms } = parseSeriesInput({ name: 'connections', from, to }, now_ms, [])
+  expect([from_ms, to_ms]).toEqual([now_ms - 1_800_000, now_ms])
+})
+
 describe('one value a bucket', () => {
   const { plan } = planOf(60, 0, { bucket_seconds: 20 })
   const stored = [1, 3, 5, 7].map((value, at) => ({ time_ms: now_ms - 60_000 + at * 10_000, value }))

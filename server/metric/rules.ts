@@ -10,6 +10,7 @@ import {
   type SeriesInput,
 } from '#contract/metric.ts'
 import type { Problem } from '#contract/problem.ts'
+import { parseMoment } from '../moment.ts'
 import { type Tier, tierFor } from './tier.ts'
 
 /** Whose a series is. What a service uses is measured of all its nodes together, and told of the primary. */
@@ -23,7 +24,8 @@ const points_wanted = 400
 const nice_bucket_seconds = [10, 60, 300, 900, 3600, 6 * 3600, 24 * 3600] as const
 
 export function parseSeriesInput(input: Partial<SeriesInput>, now_ms: number, problems: Problem[]): SeriesPlan {
-  const [from_ms, to_ms] = [Date.parse(input.from ?? ''), Date.parse(input.to ?? '')]
+  const timeOf = (moment?: string) => (moment === undefined ? Number.NaN : Date.parse(parseMoment(moment)))
+  const [from_ms, to_ms] = [timeOf(input.from), timeOf(input.to)]
   if (!(from_ms < to_ms)) problems.push({ path: '/to', message: 'must be later than /from' })
   const bucket_seconds = input.bucket_seconds ?? bucketFor(from_ms, to_ms, now_ms)
   const points = (to_ms - from_ms) / 1000 / bucket_seconds

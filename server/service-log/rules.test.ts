@@ -1,7 +1,7 @@
 // What a request for logs means.
 import { expect, test } from 'vitest'
 import type { Problem } from '#contract/problem.ts'
-import { momentOf, parseLogRequest } from './rules.ts'
+import { millisecondsAround, parseLogRequest } from './rules.ts'
 
 test.each([
   ['2026-11-15T10:00:00Z', 0, 0],
@@ -12,7 +12,7 @@ test.each([
   ['2026-11-15T01:00:00.0009-09:00', 0, 1],
 ])('%s', (text, floor_ms, ceiling_ms) => {
   const base = Date.UTC(2026, 10, 15, 10)
-  expect(momentOf(text, 'query/since', [])).toEqual({ floor_ms: base + floor_ms, ceiling_ms: base + ceiling_ms })
+  expect(millisecondsAround(text)).toEqual({ floor_ms: base + floor_ms, ceiling_ms: base + ceiling_ms })
 })
 
 test('a page above 0 without a cursor is the old mode, in which most filters do not apply', () => {

@@ -2,6 +2,7 @@
 import { log_buckets_default, log_page_entries_max, log_severities, log_window_entries_max } from '#contract/log.ts'
 import type { Problem } from '#contract/problem.ts'
 import type { LogQuery } from '#providers/log.ts'
+import { parseMoment } from '../moment.ts'
 
 /** Entries that are held at a time while they are counted. */
 const counted_at_once = 5_000
@@ -22,15 +23,14 @@ export type LogRequest = {
 export function parseLogRequest(request: LogRequest, problems: Problem[]): { query: LogQuery; by_cursor: boolean } {
   const { cursor, page = 0, node, process_id } = request
   const by_cursor = cursor !== undefined || page === 0
-  const until_ms =
-    request.until === undefined ? undefined : momentOf(request.until, 'query/until', problems)?.ceiling_ms
+  const until_ms = request.until === undefined ? undefined : millisecondsAround(request.until).ceiling_ms
   const place = { node, until_ms, limit: log_page_entries_max }
   if (!by_cursor) {
     const skip = page * log_page_entries_max
     if (skip >= log_window_entries_max) problems.push(beyondWindow)
     return { query: { ...place, skip, search: [], severities: [] }, by_cursor }
   }
-  const since_ms = request.since === undefined ? undefined : momentOf(request.since, 'query/since', problems)?.floor_ms
+  const since_ms = request.since === undefined ? undefined : millisecondsAround(request.since).floor_ms
   const severities = (request.severities ?? []).map((severity) => parseSeverity(severity, problems))
   const search = request.search ?? []
   const filter = { search, severities: [...new Set(severities)], process_id }
@@ -91,30 +91,12 @@ function parseSeverity(text: string, problems: Problem[]): string {
   return severity
 }
 
-const moment_form = /^(\d{4})-(\d\d)-(\d\d)[t\s](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:z|([+-])(\d\d):?(\d\d)?)$/i
-
 /**
  * The milliseconds around a moment that is given to any precision. An entry's time is a whole millisecond, so "after"
  * compares with the one below and "before" with the one above.
  */
-export function momentOf(
-  text: string,
-  where: string,
-  problems: Problem[],
-): { floor_ms: number; ceiling_ms: number } | undefined {
-  const [, year, month, day, hour, minute, second, fraction = '', sign, offset_hour, offset_minute] =
-    moment_form.exec(text) ?? []
-  const whole_ms = Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second))
-  const offset_minutes = Number(offset_hour ?? 0) * 60 + Number(offset_minute ?? 0)
-  const digits = fraction.padEnd(3, '0')
-  const floor_ms = whole_ms + Number(digits.slice(0, 3)) - (sign === '-' ? -1 : 1) * offset_minutes * 60_000
-  if (Number.isNaN(floor_ms)) {
-    problems.push({
-      path: where,
-      message: 'must be an RFC 3339 date and time with a zone, such as 2026-01-31T12:00:00Z',
-    })
-    return undefined
-  }
-  const has_rest = /[1-9]/.test(digits.slice(3))
+export function millisecondsAround(text: string): { floor_ms: number; ceiling_ms: number } {
+  const floor_ms = Date.parse(parseMoment(text))
+  const has_rest = /\.\d{3}\d*[1-9]/.test(text)
   return { floor_ms, ceiling_ms: has_rest ? floor_ms + 1 : floor_ms }
 }

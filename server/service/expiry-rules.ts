@@ -21,7 +21,7 @@ export function parseExpiry(
     const message = 'does not go with /environment_tag PROD: such a service is protected, and does not expire'
     problems.push({ path: '/expires_at', message })
   }
-  const expires_at = new Date(parseMoment(requested) ?? Number.NaN)
+  const expires_at = new Date(parseMoment(requested))
   const message = endProblem(expires_at, now)
   if (message === undefined) return expires_at
   problems.push({ path: '/expires_at', message })

@@ -97,9 +97,7 @@ function parseTarget(input: Partial<Input>, problems: Problem[]): string | undef
     problems.push(aboutTarget('is required with /fork_strategy PITR'))
     return undefined
   }
-  const target = parseMoment(input.target_time)
-  if (target === undefined) problems.push(aboutTarget('is no moment of any calendar'))
-  return target
+  return parseMoment(input.target_time)
 }
 
 const aboutTarget = (message: string): Problem => ({ path: '/target_time', message })

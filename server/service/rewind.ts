@@ -1,7 +1,6 @@
 // Rewinds and resets: the data of a service give way to those of a moment. The wanted state names the exchange; a provider makes it once.
 import { Fault } from '#contract/fault.ts'
 import { api } from '#contract/api.ts'
-import { invalidRequest } from '#contract/problem.ts'
 import type { rewind_endpoints } from '#contract/rewind.ts'
 import type { Sql } from '../store/db.ts'
 import type { Handlers } from '../http/handler.ts'
@@ -27,7 +26,6 @@ export function rewindHandlers(
       db.transaction(async (tx) => {
         const row = await lockForExchange(tx, context, params)
         const at = parseMoment(body.target_time)
-        if (at === undefined) throw invalidRequest([{ path: '/target_time', message: 'is no moment of any calendar' }])
         const now = new Date()
         requireRestorable(restorableOf(row, await listSnapshots(tx, row.service_id), now), new Date(at))
         return viewOf(await saveRewind(tx, row, at, `a rewind to ${at} requested`))

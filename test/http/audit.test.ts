@@ -147,9 +147,11 @@ test('it is narrowed to a user, an endpoint, a thing, an outcome and a time', as
   expect(await fitting('endpoint=renameProject&outcome=done')).toEqual(['r4'])
   expect(await fitting('outcome=refused')).toEqual(['r3'])
   expect(await fitting(`resource_id=${made.body.public_key}`)).toEqual(['r2', 'r1'])
-  const time = encodeURIComponent(before.entries[0]?.time ?? '')
-  expect(await fitting(`until=${time}`)).toEqual([])
-  expect(await fitting(`since=${time}`)).toEqual(['r4', 'r3', 'r2', 'r1'])
+  for (const zone of ['Z', '+00:00', '+0000', '-00']) {
+    const time = encodeURIComponent(before.entries[0]?.time.replace('Z', zone) ?? '')
+    expect(await fitting(`until=${time}`)).toEqual([])
+    expect(await fitting(`since=${time}`)).toEqual(['r4', 'r3', 'r2', 'r1'])
+  }
   const page = await call<Page>('GET', `${at}/audit?outcome=done&limit=1`)
   expect(await fitting(`outcome=done&limit=9&cursor=${page.body.last_cursor}`)).toEqual(['r2', 'r1'])
   for (const query of ['user_id=x', 'endpoint=%00', 'resource_id=a-b', 'outcome=failed', 'since=yesterday']) {

@@ -81,8 +81,8 @@ test.each<[string, string, string[]]>([
   ],
   [
     'the audit log',
-    'audit?limit=0&cursor=x&until=2026-11-15T23:59:60Z',
-    ['query/limit', 'query/cursor', 'query/until'],
+    'audit?limit=0&cursor=x&until=2026-11-15T24:00:00Z',
+    ['query/limit', 'query/until', 'query/cursor'],
   ],
 ])('of a query for %s one answer tells all that is wrong', async (_what, path, wrong) => {
   expect(await problemsOf('GET', path)).toEqual(wrong)
@@ -90,9 +90,9 @@ test.each<[string, string, string[]]>([
 
 test.each(
   rows.filter(({ endpoint }) => endpoint.access !== 'user' && momentsOf(endpoint.body ?? endpoint.query).length),
-)('a moment of $name that its form allows and no calendar has is no failure of ours', async (row) => {
+)('a moment of $name in each of its forms is no failure of ours', async (row) => {
   for (const name of momentsOf(row.endpoint.body ?? row.endpoint.query))
-    for (const moment of ['2026-11-15T23:59:60Z', '2026-11-15T12:00:00+05', '2026-11-15t12:00:00z'])
+    for (const moment of ['2026-11-15T23:59:60Z', '2026-11-15T12:00:00+05', '2026-11-15 12:00:00.5+0530'])
       expect((await send(row, { [name]: moment })).status, moment).toBeLessThan(500)
 })
 
