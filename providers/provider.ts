@@ -275,8 +275,6 @@ export type Provider = {
   watch(onNews: (kind: Kind, id: string) => void): void
   /** Absent: nothing of it needs a copy elsewhere. */
   backup?: Backup
-  /** What keeps the region from offering more, each with what to do. */
-  doctor(): Promise<readonly string[]>
   /** Stops watching and releases what this process holds. Databases go on running. */
   close(): Promise<void>
 }

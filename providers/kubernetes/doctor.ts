@@ -58,7 +58,7 @@ export async function examineCell(spec: Pick<Spec, 'region' | 'installation_id' 
   }
 }
 
-export async function examine(spec: Spec): Promise<string[]> {
+async function examine(spec: Spec): Promise<string[]> {
   const { client, region } = spec
   try {
     await client.text('/version')

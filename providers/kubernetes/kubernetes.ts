@@ -9,7 +9,6 @@ import { openCache } from './api/cache.ts'
 import { type Client, openClient } from './api/client.ts'
 import { NoAnswer, sentenceOf } from './api/errors.ts'
 import type { Cell, CellSettings } from './cell.ts'
-import { examine } from './doctor.ts'
 import { openFacts } from './facts.ts'
 import { hibernation_annotation, installation_label, ownerOf, service_label, set_label } from './names.ts'
 import { isWhole } from './cluster/pass.ts'
@@ -84,7 +83,6 @@ export async function openKubernetesProvider(options: KubernetesOptions): Promis
     logs: newLogs(cell),
     metrics: newMeter(cell),
     watch: (onNews) => watchOwners(cell, onNews),
-    doctor: () => examine({ region, installation_id, settings, client, store }),
     close: async () => {
       await Promise.all([cache.close(), facts.close()])
       client.close()

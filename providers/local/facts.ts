@@ -20,8 +20,6 @@ export type Facts = {
   serviceRefusal: (parts: ServiceParts) => Refusal | undefined
   replicaSetRefusal: (parts: ReplicaSetParts) => Refusal | undefined
   rangeRefusal: (cidr: string) => Refusal | undefined
-  /** Why each feature that is not offered is not. */
-  lacks: () => Promise<readonly string[]>
   close(): Promise<void>
 }
 
@@ -77,11 +75,6 @@ export async function openFacts(host: Host, host_use: Promise<HostUse>): Promise
     replicaSetRefusal: ({ size, nodes = 1 }) =>
       (size && sizeRefusal(size, thisHost())) ?? (nodes > 1 ? refusalUnless(now().replica_sets, '/nodes') : undefined),
     rangeRefusal: (cidr) => refused('/cidr', vpcRefusal(host.vpc_ranges, observed.use, cidr)),
-    lacks: async () => {
-      await refresh()
-      const { pooler, replica_sets, vpcs, limits } = now()
-      return [pooler, replica_sets, vpcs, limits].flatMap((one) => (one.offered ? [] : one.reason))
-    },
     close: async () => {
       clearTimeout(first)
       clearInterval(timer)

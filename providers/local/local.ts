@@ -129,7 +129,6 @@ export async function openLocalProvider(options: LocalOptions): Promise<LocalPro
       host.vpc_watch.onChange((vpc_id) => onNews('vpc', vpc_id))
     },
     backup: newBackup(host),
-    doctor: facts.lacks,
     stopAll: () => stopAll(host),
     close: async () => {
       await Promise.all([facts.close(), closeHost(host)])

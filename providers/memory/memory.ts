@@ -69,7 +69,6 @@ export function openMemoryProvider({ identity, delay_ms = 0, ...range }: MemoryO
       return new Map(serving.map(({ service_id: id }) => [id, { ...idle_metrics, running_since_ms: sinceOf(id) }]))
     },
     watch: (onNews) => void watchers.push(onNews),
-    doctor: async () => [],
     crash: (id) => {
       const thing = services.find(id) ?? sets.find(id)
       if (thing) thing.state = 'not_serving'

@@ -1,6 +1,7 @@
 // What the doctor of a Kubernetes region says of a cell, over a fake API server: each lack with what to do.
 import { expect, test } from 'vitest'
 import { regionFacts } from '#cli/region-facts.ts'
+import { examineCell } from '#providers/kubernetes/doctor.ts'
 import { useKubernetes } from './world.ts'
 
 const { newWorld } = useKubernetes()
@@ -34,11 +35,11 @@ function named(name: string, namespace?: string) {
 }
 
 test('a cell that has all is well, and what another one lacks is named with what to do', async () => {
-  const { api, open } = await newWorld()
+  const { api, settings } = await newWorld()
+  const of_cell = { region: 'test', installation_id: undefined }
   api.store.apply(`${deployments}/operator`, operatorOf('1.30.0'))
   api.store.apply(`${classes}/fast`, default_class)
-  const provider = await open()
-  expect(await provider.doctor()).toEqual([])
+  expect((await examineCell({ ...of_cell, settings })).lacks).toEqual([])
 
   api.store.apply(`${deployments}/operator`, operatorOf('1.27.1'))
   api.store.remove(`${classes}/fast`)
@@ -52,8 +53,8 @@ test('a cell that has all is well, and what another one lacks is named with what
     catalog: 'rig',
     extensions: [],
   }
-  const other = await open({ settings: { ...small, kubeconfig: api.kubeconfig } })
-  expect(await other.doctor()).toEqual([
+  const other = { ...small, kubeconfig: api.kubeconfig }
+  expect((await examineCell({ ...of_cell, settings: other })).lacks).toEqual([
     'the CloudNativePG operator of region test is 1.27.1; it must be 1.28 or newer',
     "Howdah's account in region test may not: watch pods, delete clusters; apply deploy/kubernetes/rbac.yaml",
     expect.stringMatching(/^region test has no image catalog rig; make one such as \{"apiVersion"/),

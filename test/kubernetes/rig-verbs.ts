@@ -50,7 +50,6 @@ test(
     onTestFinished(rig.close)
     const provider = await rig.open()
     await until(() => provider.facts().postgres_versions.length > 0, { what: 'the facts are read' })
-    expect(await provider.doctor()).toEqual([])
     const wanted = await newWanted(provider, { extensions: ['vector'] })
     const { ca_pem } = rig
     const change = async (what: string, parts: Partial<WantedService>) => {

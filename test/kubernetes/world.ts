@@ -13,6 +13,7 @@ export type KubernetesWorld = {
   api: FakeApi
   bucket: FakeBucket
   operator: ReturnType<typeof startFakeOperator>
+  settings: CellSettings
   /** Any number of providers over the same cluster. */
   open: (changes?: Partial<KubernetesOptions & Pick<CellSettings, 'storage_gbs'>>) => Promise<Provider>
   crash: (wanted: WantedService) => Promise<void>
@@ -41,26 +42,27 @@ export function useKubernetes(): { newWorld: () => Promise<KubernetesWorld> } {
       opened.push(bucket.stop)
       const operator = startFakeOperator(api, bucket)
       opened.push(operator.stop)
-      const ports = newServicePorts()
+      const settings: CellSettings = {
+        kubeconfig: api.kubeconfig,
+        host: '127.0.0.1',
+        node_ports: newServicePorts(),
+        storage_gbs: 1,
+        catalog: 'rig',
+        extensions: [],
+        store: bucket.settings,
+      }
       return {
         api,
         bucket,
         operator,
-        open: async ({ storage_gbs = 1, ...changes } = {}) => {
+        settings,
+        open: async ({ storage_gbs = settings.storage_gbs, ...changes } = {}) => {
           const provider = await openKubernetesProvider({
             region: 'test',
             installation_id,
             directory: api.folder,
             authority: await authority,
-            settings: {
-              kubeconfig: api.kubeconfig,
-              host: '127.0.0.1',
-              node_ports: ports,
-              storage_gbs,
-              catalog: 'rig',
-              extensions: [],
-              store: bucket.settings,
-            },
+            settings: { ...settings, storage_gbs },
             log: () => undefined,
             ...changes,
           })

@@ -4,6 +4,7 @@ import { hostFacts } from '#providers/local/host-facts.ts'
 import { openLocalProvider } from '#providers/local/local.ts'
 import { newEndpoint } from '#test/addresses.ts'
 import { newServicePorts } from '#test/ports.ts'
+import { until } from '#test/until.ts'
 import type { WantedService } from '#providers/provider.ts'
 
 const provider = await openLocalProvider({
@@ -30,9 +31,10 @@ const service: WantedService = {
   snapshots: [],
 }
 const facts = await hostFacts({ directory: process.argv[2] ?? '', postgres_directories: [] })
+const { vpcs } = await until(() => !provider.facts().vpcs.offered && provider.facts())
 const observed = {
   doctor: facts.find(({ name }) => name === 'network namespaces'),
-  refusal: (await provider.doctor()).find((sentence) => sentence.includes('VPC')),
+  refusal: vpcs.offered ? undefined : vpcs.reason,
   made: await provider.vpc.apply(vpc),
   deleted: await provider.vpc.apply({ ...vpc, deleted: true }),
   attached: await provider.service.apply(service),
