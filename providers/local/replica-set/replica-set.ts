@@ -20,11 +20,10 @@ import { ensureCertificate } from '../postgres/certificate.ts'
 import { ensureInNetwork, hostsOf, probeAt } from '../network/service-network.ts'
 import { accessTrouble } from '../quota/access.ts'
 import { ensureSharedMemoryRemoved } from '../postgres/shared-memory.ts'
+import { progress, setback } from '../host/setback.ts'
 import { Planted } from '../host/tenant-files.ts'
 import { connectionsOf } from '../../postgres/size.ts'
 
-const look_again_soon_seconds = 1
-const look_again_after_setback_seconds = 3
 /** A death and a lagging node are noticed by the watches. */
 const look_again_when_well_seconds = 300
 
@@ -187,16 +186,4 @@ async function findInstallation(
 /** What is known without changing anything. */
 async function stateOf(node: Node): Promise<ObservedReplicaSet['state']> {
   return (await statIfThere(node.data)) ? 'not_serving' : 'absent'
-}
-
-function progress(state: ObservedReplicaSet['state'], waiting_for: string): ObservedReplicaSet {
-  return { ...setback(state, waiting_for, look_again_soon_seconds), in_progress: true }
-}
-
-function setback(
-  state: ObservedReplicaSet['state'],
-  waiting_for: string,
-  look_again_seconds = look_again_after_setback_seconds,
-): ObservedReplicaSet {
-  return { state, settled: false, waiting_for, look_again_seconds, events: [] }
 }

@@ -15,7 +15,7 @@ import {
   isReplicaSet,
   type Wanted,
 } from './last-wanted.ts'
-import { setback } from './observed.ts'
+import { setback } from '../host/setback.ts'
 import { applyService } from './service.ts'
 
 export const applyInTurn = (host: ServiceHost, wanted: WantedService): Promise<ObservedService> =>

@@ -1,25 +1,10 @@
 // The result of a pass over a service, and how soon the next one follows.
 import type { ObservedService } from '../../provider.ts'
 import type { Node } from '../host/layout.ts'
+import { setback } from '../host/setback.ts'
 
 /** What is observed of the service itself; its snapshots are read last. */
 export type Observed = Omit<ObservedService, 'snapshots'>
-
-const look_again_soon_seconds = 1
-const look_again_after_setback_seconds = 3
-
-export function setback(
-  state: ObservedService['state'],
-  waiting_for: string,
-  look_again_seconds = look_again_after_setback_seconds,
-): Observed {
-  return { state, settled: false, waiting_for, look_again_seconds, events: [] }
-}
-
-/** A step of work that ends by itself. */
-export function progress(state: ObservedService['state'], waiting_for: string): Observed {
-  return { ...setback(state, waiting_for, look_again_soon_seconds), in_progress: true }
-}
 
 /** No empty database takes its place, and no second copy of its source: clients would take it for theirs. */
 export function lost({ data }: Node): Observed {

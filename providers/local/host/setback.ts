@@ -1,0 +1,22 @@
+// What a pass says when a subject is not as it is wanted yet, and how soon the next one follows.
+import type { ObservedService } from '../../provider.ts'
+
+/** Of services and replica sets alike. */
+type State = ObservedService['state']
+type Setback = { state: State; settled: false; waiting_for: string; look_again_seconds: number; events: [] }
+
+const look_again_soon_seconds = 1
+const look_again_after_setback_seconds = 3
+
+export function setback(
+  state: State,
+  waiting_for: string,
+  look_again_seconds = look_again_after_setback_seconds,
+): Setback {
+  return { state, settled: false, waiting_for, look_again_seconds, events: [] }
+}
+
+/** A step of work that ends by itself. */
+export function progress(state: State, waiting_for: string): Setback & { in_progress: true } {
+  return { ...setback(state, waiting_for, look_again_soon_seconds), in_progress: true }
+}
