@@ -1,34 +1,29 @@
 // The acts that the page on screen offers, for the palette: pages register theirs while they are shown.
-import { useEffect, useSyncExternalStore } from 'react'
+import { useEffect } from 'react'
 import type { Act } from './part/act.ts'
+import { newTold } from './part/told.ts'
 
 const registered = new Map<symbol, readonly Act[]>()
-const listeners = new Set<() => void>()
+const { tell, useTold } = newTold()
 let all: readonly Act[] = []
 
 export function useOffered(acts: readonly Act[]): void {
   useEffect(() => {
     const key = Symbol('acts')
     registered.set(key, acts)
-    tell()
+    gather()
     return () => {
       registered.delete(key)
-      tell()
+      gather()
     }
   })
 }
 
 export function useAllOffered(): readonly Act[] {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-    () => all,
-  )
+  return useTold(() => all)
 }
 
-function tell(): void {
+function gather(): void {
   all = [...registered.values()].flat()
-  for (const listener of listeners) listener()
+  tell()
 }

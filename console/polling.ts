@@ -1,8 +1,8 @@
 // Whether what is on screen is the truth: whether a stream tells of changes, how often things are asked for again, since when the
 // server has not answered, and whether it is another one by now than that which this page came from.
-import { useSyncExternalStore } from 'react'
 import { isUnderWay, service_statuses } from '#contract/service-status.ts'
 import { version } from '#contract/version.ts'
+import { newTold } from './part/told.ts'
 import { ofServices, type ReadName } from './refetch.ts'
 
 const poll_ms = 4_000
@@ -36,22 +36,14 @@ const busy_words = new Set<unknown>([
 type State = { is_live: boolean; offline_since: number | undefined; other_version: string | undefined }
 
 let state: State = { is_live: false, offline_since: undefined, other_version: undefined }
-const listeners = new Set<() => void>()
+const { tell, useTold } = newTold()
 
 function change(changes: Partial<State>): void {
   state = { ...state, ...changes }
-  for (const listener of listeners) listener()
+  tell()
 }
 
-function usePolling(): State {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-    () => state,
-  )
-}
+const usePolling = () => useTold(() => state)
 
 /** How soon to ask again; false: not by itself. A tab that is hidden does not ask. */
 export function pollInterval(name: ReadName, data: unknown): number | false {

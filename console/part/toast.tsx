@@ -1,6 +1,6 @@
 // Short notes of success in a corner, said politely by readers. Errors are never here: they stay where the act was.
-import { useSyncExternalStore } from 'react'
 import { Icon } from './icon.tsx'
+import { newTold } from './told.ts'
 import css from './toast.module.css'
 
 const shown_ms = 4_000
@@ -8,7 +8,7 @@ type Toast = { id: number; text: string }
 
 let toasts: readonly Toast[] = []
 let last_id = 0
-const listeners = new Set<() => void>()
+const { tell, useTold } = newTold()
 
 export function toast(text: string): void {
   last_id += 1
@@ -19,17 +19,11 @@ export function toast(text: string): void {
 
 function change(next: readonly Toast[]): void {
   toasts = next
-  for (const listener of listeners) listener()
+  tell()
 }
 
 export function Toasts() {
-  const shown = useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-    () => toasts,
-  )
+  const shown = useTold(() => toasts)
   return (
     <div className={css['toasts']} role="status" aria-live="polite">
       {shown.map(({ id, text }) => (
