@@ -11,6 +11,7 @@ import { CommandError, UsageError } from '../command.ts'
 import type { OperatorCommand, OperatorInput } from '../operator-command.ts'
 import { withStore } from '../store.ts'
 import { printRows } from '../table.ts'
+import { messageOf } from '../visible.ts'
 
 export const restore: OperatorCommand = {
   name: 'admin restore',
@@ -125,7 +126,7 @@ function parseTarget(text: string): BackupTarget {
     if (target !== undefined) return target
     throw new Error('must name a repository')
   } catch (error) {
-    throw new UsageError(`--from ${error instanceof Error ? error.message : String(error)}`)
+    throw new UsageError(`--from ${messageOf(error)}`)
   }
 }
 

@@ -1,9 +1,6 @@
 // howdah admin vpc list | exec. A program that exec runs is inside the VPC's network: it reaches the services there and those of
 // active peers, and nothing else, not even the host's loopback.
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, statSync } from 'node:fs'
-import { constants } from 'node:os'
 import { resolve } from 'node:path'
 import { findProgram } from '#providers/host/program.ts'
 import { ownerOf, type UserMap } from '#providers/host/user-map.ts'
@@ -12,6 +9,7 @@ import { findIsolation, openInstallation } from '#server/installation.ts'
 import { listProjects } from '#server/project/store.ts'
 import { listVpcs } from '#server/vpc/store.ts'
 import { CommandError, json_option, required, UsageError } from '../command.ts'
+import { runInForeground } from '../foreground.ts'
 import type { OperatorCommand } from '../operator-command.ts'
 import { enterInstallation, withStore } from '../store.ts'
 import { printRows } from '../table.ts'
@@ -75,17 +73,6 @@ function asOwner(isolation: UserMap | undefined): string[] {
 }
 
 async function runInside([program = '', ...args]: readonly string[]): Promise<number> {
-  // Howdah's own cache of compiled code is nothing for other programs.
-  const { NODE_COMPILE_CACHE: _, ...env } = process.env
-  const child = spawn((await findProgram(program)) ?? program, args, { stdio: 'inherit', env })
-  // The terminal sends its signals to the program as well, and the program decides what they mean.
-  for (const signal of ['SIGINT', 'SIGQUIT'] as const) process.on(signal, () => undefined)
-  for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void child.kill(signal))
-  try {
-    await once(child, 'exit')
-  } catch (error) {
-    throw new CommandError('the program nsenter cannot be run; install util-linux', { cause: error })
-  }
-  // As a shell says it.
-  return child.exitCode ?? 128 + (child.signalCode === null ? 0 : constants.signals[child.signalCode])
+  const missing = 'the program nsenter cannot be run; install util-linux'
+  return await runInForeground([(await findProgram(program)) ?? program, ...args], { env: process.env, missing })
 }

@@ -1,7 +1,5 @@
 // howdah service psql | connection-string | reset-password | wait: what people do with a service beside changing it.
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import { constants } from 'node:os'
+import { spawnSync } from 'node:child_process'
 import {
   type Connection,
   connection_formats,
@@ -14,6 +12,7 @@ import { api } from '#contract/api.ts'
 import type { Service } from '#contract/service.ts'
 import { isAtRest, type Seen } from '#contract/wait.ts'
 import { CommandError, exit_codes } from '../command.ts'
+import { runInForeground } from '../foreground.ts'
 import { ensureCa } from './ca.ts'
 import { confirm } from './terminal.ts'
 import { type Context, formatOf, projectOf, serviceWord } from './context.ts'
@@ -49,31 +48,21 @@ export async function runPsql(context: Context): Promise<number> {
     const { vpc_id } = service.vpc_endpoint
     terminal.say(`${service.name} is in the VPC ${vpc_id}: howdah admin vpc exec ${vpc_id} -- psql … reaches it.`)
   }
-  const { PGSERVICE: _, PGHOSTADDR: __, NODE_COMPILE_CACHE: ___, ...env } = process.env
-  const child = spawn('psql', input.rest, {
-    stdio: 'inherit',
-    env: {
-      ...env,
-      ...connectionEnvironment(connection, { password, ca: await ensureCa(session) }),
-      ...(input.isSet('read-only') && { PGOPTIONS: '-c default_transaction_read_only=on' }),
-    },
-  })
-  // The terminal sends its signals to psql as well, and psql decides what they mean.
-  for (const signal of ['SIGINT', 'SIGQUIT'] as const) process.on(signal, () => undefined)
-  for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void child.kill(signal))
-  try {
-    await once(child, 'exit')
-  } catch (error) {
-    throw new CommandError(`psql is not installed; ${psql_remedy}`, { cause: error })
+  const { PGSERVICE: _, PGHOSTADDR: __, ...others } = process.env
+  const env = {
+    ...others,
+    ...connectionEnvironment(connection, { password, ca: await ensureCa(session) }),
+    ...(input.isSet('read-only') && { PGOPTIONS: '-c default_transaction_read_only=on' }),
   }
-  if (child.exitCode !== 0 && isBrokenWrapper()) throw new CommandError(`psql has no client to run; ${psql_remedy}`)
-  if (child.exitCode === psql_no_connection && input.isSet('read-only') && input.isSet('pooled')) {
+  const missing = `psql is not installed; ${psql_remedy}`
+  const exit_code = await runInForeground(['psql', ...input.rest], { env, missing })
+  if (exit_code !== 0 && isBrokenWrapper()) throw new CommandError(`psql has no client to run; ${psql_remedy}`)
+  if (exit_code === psql_no_connection && input.isSet('read-only') && input.isSet('pooled')) {
     terminal.say(
       `--read-only: a connection pooler before PgBouncer 1.20 takes no options of a session; without --pooled psql goes to ${direct.host}:${direct.port}`,
     )
   }
-  // As a shell says it.
-  return child.exitCode ?? 128 + (child.signalCode === null ? 0 : constants.signals[child.signalCode])
+  return exit_code
 }
 
 export async function runConnectionString(context: Context): Promise<void> {
