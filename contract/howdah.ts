@@ -128,7 +128,7 @@ function itemHomeOf(collection: string): { home: string; id_name: string } | und
 }
 
 function verbsAt(home: string, around: Around): Record<string, Verb> {
-  const verbs = [...(homes.get(home)?.verbs ?? [])].map(([verb, name]) => [verb, verbFor(home, name, around)] as const)
+  const verbs = [...(homes.get(home) ?? [])].map(([verb, name]) => [verb, verbFor(home, name, around)] as const)
   return Object.fromEntries(verbs)
 }
 

@@ -4,12 +4,7 @@ import { api, type Api, type EndpointName } from './api.ts'
 import { commandOf } from './command.ts'
 import type { Endpoint } from './endpoint.ts'
 
-export type Home = {
-  /** A prefix of the path: up to a collection, up to an id, or its first word. */
-  path: string
-  verbs: ReadonlyMap<string, EndpointName>
-}
-
+/** A prefix of the path: up to a collection, up to an id, or its first word. */
 export function homeOf({ path }: Pick<Endpoint, 'path'>): string {
   if (path.endsWith('}') || isCollection(path)) return path
   const id_end = path.lastIndexOf('}')
@@ -28,10 +23,11 @@ export function camelOf(kebab: string): string {
 // Object.keys forgets the names that the table's type has.
 const names = Object.keys(api) as EndpointName[]
 
-export const homes: ReadonlyMap<string, Home> = new Map(
+/** The verbs of each home. */
+export const homes: ReadonlyMap<string, ReadonlyMap<string, EndpointName>> = new Map(
   [...new Set(names.map((name) => homeOf(api[name])))].map((path) => {
     const own = names.filter((name) => homeOf(api[name]) === path)
-    return [path, { path, verbs: new Map(own.map((name) => [verbOf(api[name]), name] as const)) }]
+    return [path, new Map(own.map((name) => [verbOf(api[name]), name] as const))]
   }),
 )
 

@@ -1,7 +1,7 @@
 // The tools that follow from the contract by rule, one for every endpoint.
 import { api, type EndpointName } from '#contract/api.ts'
 import { effectOf } from '#contract/command.ts'
-import type { Endpoint } from '#contract/endpoint.ts'
+import { type Endpoint, wait_seconds_max } from '#contract/endpoint.ts'
 import { Fault } from '#contract/fault.ts'
 import { objectOf, pathParametersOf } from '#contract/openapi.ts'
 import { newKey } from '#contract/retry.ts'
@@ -11,7 +11,6 @@ import { followedId, isAtRest } from '#contract/wait.ts'
 import { type Args, placeOf, projectOf, textOf, type Tool, type ToolAnswer, Unconfirmed, type World } from './tool.ts'
 
 const wait_seconds_default = 30
-const wait_seconds_max = 50
 
 export function derivedTool(name: EndpointName): Tool {
   const endpoint: Endpoint = api[name]
@@ -71,8 +70,7 @@ async function settledAnswer(
   const service_id = followedId(endpoint, ids, answer)
   const noted = note === undefined ? {} : { note }
   if (service_id === undefined) return { ...noted, data: answer ?? { done: true } }
-  const asked = typeof args['wait_seconds'] === 'number' ? args['wait_seconds'] : wait_seconds_default
-  const seen = await waitFor(world, { project_id: ids['project_id'] ?? '', service_id }, asked, endpoint)
+  const seen = await waitFor(world, { project_id: ids['project_id'] ?? '', service_id }, args, endpoint)
   return { ...noted, data: seen ?? { removed: true } }
 }
 
@@ -80,10 +78,11 @@ async function settledAnswer(
 export async function waitFor(
   { client }: World,
   at: { project_id: string; service_id: string },
-  seconds: number,
+  args: Args,
   endpoint: Pick<Endpoint, 'follows'> & Endpoint = api.startService,
 ): Promise<Service | undefined> {
-  const end_ms = performance.now() + Math.min(seconds, wait_seconds_max) * 1000
+  const asked = typeof args['wait_seconds'] === 'number' ? args['wait_seconds'] : wait_seconds_default
+  const end_ms = performance.now() + Math.min(asked, wait_seconds_max) * 1000
   for (;;) {
     const wait_seconds = Math.max(0, Math.min(10, Math.ceil((end_ms - performance.now()) / 1000)))
     const service = await client.getService({ ...at, wait_seconds }).catch((error: unknown) => {

@@ -1,6 +1,7 @@
 // The tools that put several calls of the API together.
 import { api } from '#contract/api.ts'
 import { connectionLine, connectionOf } from '#contract/connection.ts'
+import { wait_seconds_max } from '#contract/endpoint.ts'
 import { Fault } from '#contract/fault.ts'
 import { annotationsOf, inputOf, toolOf } from '#contract/tool.ts'
 import { waitFor } from './derived-tools.ts'
@@ -38,8 +39,7 @@ export const wait_for_service: Tool = {
   inputSchema: inputOf({ ...of_service, wait_seconds: { type: 'integer' } }, ['service_id']),
   annotations: annotationsOf('read'),
   run: async (world, args) => {
-    const seconds = typeof args['wait_seconds'] === 'number' ? args['wait_seconds'] : 30
-    return { data: (await waitFor(world, await placeOf(world, args), seconds)) ?? { removed: true } }
+    return { data: (await waitFor(world, await placeOf(world, args), args)) ?? { removed: true } }
   },
 }
 
@@ -127,7 +127,7 @@ export const try_on_fork: Tool = {
     const fork = await client.forkService({ project_id: project, service_id: parent, body })
     const at = { project_id: project, service_id: fork.service_id }
     try {
-      const ready = await waitFor(world, at, 50)
+      const ready = await waitFor(world, at, { wait_seconds: wait_seconds_max })
       if (ready?.status !== 'READY')
         throw new Fault('UNAVAILABLE', `the fork is not READY in time: ${ready?.status ?? 'removed'}`)
       return answerOf(await client.runQuery({ ...at, body: { query, mode: 'write', timeout_seconds: 30 } }))
