@@ -7,8 +7,9 @@ import { existsSync } from 'node:fs'
 import { chmod, link, mkdir, readdir, readFile, stat, unlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isInside, mayGiveUsers } from '#providers/host/privilege.ts'
-import type { UserMap } from '#providers/host/user-map.ts'
 import { messageOf } from '#providers/host/message.ts'
+import { undefinedIfAbsent } from '#providers/host/read.ts'
+import type { UserMap } from '#providers/host/user-map.ts'
 import { id_form, newId } from './id.ts'
 
 export type Installation = {
@@ -106,7 +107,7 @@ async function ensureDataDirectory(data_dir: string, mode: number): Promise<void
 
 /** A mistyped path must not take a foreign folder, such as /tmp, from its users. */
 async function refuseForeignFolder(data_dir: string): Promise<void> {
-  const names = (await unlessMissing(readdir(data_dir))) ?? []
+  const names = (await readdir(data_dir).catch(undefinedIfAbsent)) ?? []
   const foreign = names.find((name) => !own_names.test(name))
   if (foreign === undefined || names.includes('installation-id')) return
   throw new InstallationError(
@@ -142,7 +143,7 @@ async function refuseClosedParents(data_dir: string): Promise<void> {
 async function ensureInstallationId(data_dir: string, isolation = ''): Promise<string> {
   const file = idFileOf(data_dir)
   for (;;) {
-    const text = await unlessMissing(readFile(file, 'utf8'))
+    const text = await readFile(file, 'utf8').catch(undefinedIfAbsent)
     if (text !== undefined) {
       const installation_id = text.split('\n')[0]?.trim() ?? ''
       if (id_form.test(installation_id)) return installation_id
@@ -155,14 +156,5 @@ async function ensureInstallationId(data_dir: string, isolation = ''): Promise<s
       if (error.code !== 'EEXIST') throw error
     })
     await unlink(aside)
-  }
-}
-
-async function unlessMissing<T>(reading: Promise<T>): Promise<T | undefined> {
-  try {
-    return await reading
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
-    throw error
   }
 }

@@ -19,7 +19,6 @@ type Spec = {
 
 type Image = { major: number; image: string }
 type Capacity = { cpu_millis: number; memory_bytes: number }
-export type CellFacts = ReturnType<typeof openFacts>
 
 const poll_ms = 30_000
 const first_poll_ms = 1_000

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { messageOf } from '#providers/host/message.ts'
 import { isDiskFull, undefinedIfAbsent } from '#providers/host/read.ts'
 import { type Backup, type FetchedService, Untried } from '#providers/provider.ts'
 import { insertEvent } from '../event.ts'
@@ -91,7 +92,7 @@ type Result = { failed?: string; untried?: string }
 const resultOf = (failed: string | undefined): Result => (failed === undefined ? {} : { failed })
 
 function resultOfError(error: unknown): Result {
-  const message = error instanceof Error ? error.message : String(error)
+  const message = messageOf(error)
   // A drill needs the space of the service once more, a restore elsewhere does not.
   return isDiskFull(error) || error instanceof Untried ? { untried: message } : { failed: message }
 }

@@ -47,8 +47,6 @@ export type RestoreSpec = {
   tell: (line: string) => void
   /** When the keys are in place: an isolated installation goes on inside. */
   enter: () => Promise<void>
-  /** For how long a lock that is not renewed is taken for that of a living process; absent: for as long as restic lives by. */
-  lock_patience_ms?: number
 }
 
 /** While one service is put in place, the next one is fetched. */
@@ -83,7 +81,7 @@ async function restoreInto(spec: RestoreSpec, folder: string): Promise<void> {
   const { data_dir, aws_access_key_id, aws_secret_access_key } = config
   const secrets = { aws_access_key_id, aws_secret_access_key }
   const place: Place = { data_dir, installation_id: '', target: from, secrets }
-  const locks = newDeadLocks(spec.lock_patience_ms)
+  const locks = newDeadLocks()
   const { restic, by_daily_key } = await openToRestore(place, spec.recovery_key, locks)
   const runs = await listRuns(restic)
   const plan = await ensurePlan(folder, spec, () => planOf(runs, spec))

@@ -40,7 +40,6 @@ export type ServiceRow = {
   expiry_told_at: Date | null
   state: ServiceState
   settled_generation: number
-  observed_at: Date | null
   /** Since when each pass has met a setback. */
   failing_since: Date | null
   waiting_for: string | null
@@ -90,7 +89,7 @@ const columns = fragment`service_id, project_id, name, created, region_code, ser
   generation, power, power_generation, cpu_millis, memory_gbs, shape_generation, extensions, password_verifier,
   deleted_at, kept_until, ended_at, protected, snapshot_every_seconds,
   snapshot_keep_seconds, expires_at, expiry_told_at,
-  state, settled_generation, observed_at, failing_since, waiting_for, postgres_version, restorable_from, restorable_until,
+  state, settled_generation, failing_since, waiting_for, postgres_version, restorable_from, restorable_until,
   (select max(taken_at) from snapshots where snapshots.service_id = services.service_id) as last_snapshot_at,
   proven_restorable_at, drill_error,
   source_service_id, source_project_id, source_strategy, source_snapshot_id, source_failed, mask, exchange,

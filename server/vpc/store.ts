@@ -8,14 +8,13 @@ export type VpcRow = {
   region_code: string
   name: string
   cidr: string
-  created: Date
   deleted_at: Date | null
   generation: number
   observed_generation: number
   waiting_for: string | null
 }
 
-const columns = fragment`id, project_id, region_code, name, cidr, created, deleted_at, generation, observed_generation,
+const columns = fragment`id, project_id, region_code, name, cidr, deleted_at, generation, observed_generation,
   waiting_for`
 
 /** Undefined when the block overlaps that of another VPC of the project, also of a VPC that is being made right now. */

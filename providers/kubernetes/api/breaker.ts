@@ -12,8 +12,6 @@ const silences_max = 3
 const silences_within_ms = 10_000
 const open_ms = 5_000
 
-export type Breaker = ReturnType<typeof newBreaker>
-
 export function newBreaker(now: () => number = () => performance.now()) {
   const silences: number[] = []
   const waiting: (() => void)[] = []

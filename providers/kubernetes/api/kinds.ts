@@ -69,13 +69,11 @@ export type Pod = Thing & {
 }
 type Container = {
   name: string
-  image?: string
   resources?: Resources
 }
 export type Resources = { requests?: Readonly<Record<string, string>>; limits?: Readonly<Record<string, string>> }
 type ContainerStatus = {
   name: string
-  ready?: boolean
   restartCount?: number
   state?: { waiting?: { reason?: string; message?: string } }
 }
@@ -86,11 +84,9 @@ export type Cluster = Thing & {
   status?: {
     phase?: string
     phaseReason?: string
-    instances?: number
     readyInstances?: number
     currentPrimary?: string
     targetPrimary?: string
-    instanceNames?: readonly string[]
     conditions?: readonly Condition[]
     image?: string
     pgDataImageInfo?: { image?: string; majorVersion?: number }

@@ -10,6 +10,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type DrillOptions, Untried } from '../../provider.ts'
 import { spawnDaemon } from '../../host/daemon.ts'
 import { endsWithin, signalPostmaster } from '../../host/postmaster.ts'
+import { messageOf } from '../../host/message.ts'
 import { errorCode, statIfThere } from '../../host/read.ts'
 import { ownUserName } from '../../host/user-name.ts'
 import { noSpaceError } from '../host/disk-space.ts'
@@ -29,7 +30,7 @@ import { copyData } from '../snapshot/fetched-data.ts'
 import { findSnapshot, findWay, listComplete, readSnapshot, type Snapshot } from '../snapshot/snapshot.ts'
 import { stagedIn } from '../wal/staged-wal.ts'
 import { fileIsOnPath, findPath } from '../wal/timeline.ts'
-import { pgWalOf, segmentNumberOf, walPositionOf } from '../wal/wal.ts'
+import { isSegment, pgWalOf, segmentNumberOf, walPositionOf } from '../wal/wal.ts'
 import { compareSums, overStaged } from './checksums.ts'
 import { sumsIn } from './note.ts'
 import { corruptionQuery, sample_bytes } from './sample.ts'
@@ -92,7 +93,7 @@ type Trial = { own: Node; node: Node; snapshot: Snapshot }
 async function tryOutFrom(host: DrillHost, { own, node, snapshot }: Trial, drilling: Drilling) {
   const since = new Date()
   await stageService(host, own, drilling.staged).catch((error: unknown) => {
-    throw new Untried(`its WAL could not be made ready: ${error instanceof Error ? error.message : String(error)}`)
+    throw new Untried(`its WAL could not be made ready: ${messageOf(error)}`)
   })
   const of_snapshot = { ...snapshot, folder: join(own.snapshots, snapshot.snapshot_id) }
   // Both take long. What is damaged here is told, whatever became of the node.
@@ -234,7 +235,7 @@ async function replayedShort(node: Node, wal_folder: string): Promise<string | u
   // Without the timeline that it began itself: the path that it was to take.
   const path = (await findPath(node.data, [pgWalOf(node.data)])).slice(0, -1)
   const { segment_bytes: bytes } = await readControl(node.data)
-  const names = (await readdir(stagedIn(wal_folder).archive)).filter((name) => /^[0-9A-F]{24}$/.test(name))
+  const names = (await readdir(stagedIn(wal_folder).archive)).filter(isSegment)
   const segments = names.filter((name) => fileIsOnPath(path, name, bytes)).toSorted()
   const last = segments.at(-1)
   if (last === undefined) return undefined
@@ -265,7 +266,7 @@ async function check(node: Node): Promise<string | undefined> {
         } catch (error) {
           // XX001, data_corrupted, and XX002, index_corrupted.
           if (!errorCode(error)?.startsWith('XX')) throw error
-          return error instanceof Error ? error.message : String(error)
+          return messageOf(error)
         }
       },
     )

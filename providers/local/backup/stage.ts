@@ -11,6 +11,7 @@ import { link, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import type { StagedSnapshot, StagedWal } from '../../provider.ts'
+import { messageOf } from '../../host/message.ts'
 import { errorCode, readIfThere, statIfThere } from '../../host/read.ts'
 import { ensureFolder } from '../host/effect.ts'
 import { copyFileIn } from '../host/copy-tree.ts'
@@ -26,7 +27,7 @@ import { withSuperuser } from '../postgres/superuser.ts'
 import { listComplete } from '../snapshot/snapshot.ts'
 import { stagedIn } from '../wal/staged-wal.ts'
 import { findPath, onPath } from '../wal/timeline.ts'
-import { archiveAt, isHistory, listSegments, pathIn, pgWalOf, wal_file_bytes_max } from '../wal/wal.ts'
+import { archiveAt, isHistory, isSegment, listSegments, pathIn, pgWalOf, wal_file_bytes_max } from '../wal/wal.ts'
 
 /** When the WAL of each service was last written, as of the last stage. Only saves a connection. */
 type Seen = Map<string, { written_ms: number; data: string }>
@@ -47,7 +48,6 @@ const copies_max = 100
 const settled_ms = 1_000
 /** No copy of one WAL file takes so long. */
 const cut_off_ms = 600_000
-const segment_name = /^[0-9A-F]{24}$/
 
 /** Of a service whose WAL cannot be made ready, such as for the loss of its data, the files of the last time stay. */
 export async function stageAll(
@@ -66,7 +66,7 @@ export async function stageAll(
       if (await statIfThere(node.data)) found.push(await stageService(host, node, staged))
       else if (await statIfThere(backup)) throw new Error('its data directory is gone')
     } catch (error) {
-      const behind = error instanceof Error ? error.message : String(error)
+      const behind = messageOf(error)
       found.push({ service_id, at: new Date(), folder: backup, files: await filesIn(backup), behind })
     }
   }
@@ -150,7 +150,7 @@ async function filesIn(folder: string): Promise<StagedWal['files']> {
   return stats ? [...files, { path: basename(exchange), bytes: stats.size }] : files
 }
 
-const isWal = (name: string) => segment_name.test(name) || isHistory(name)
+const isWal = (name: string) => isSegment(name) || isHistory(name)
 
 /** What a killed process left. */
 async function removeCutOff(folder: string, now: Date): Promise<void> {

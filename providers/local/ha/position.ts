@@ -51,12 +51,12 @@ async function ask(client: pg.Client): Promise<Asked | undefined> {
   const { rows: before } = await client.query<{ received: string | null; replayed: string | null }>(
     'select pg_catalog.pg_last_wal_receive_lsn() as received, pg_catalog.pg_last_wal_replay_lsn() as replayed',
   )
-  const { rows: identified } = await client.query<{ timeline: number | string; xlogpos: string }>('IDENTIFY_SYSTEM')
+  const { rows: identified } = await client.query<{ timeline: string; xlogpos: string }>('IDENTIFY_SYSTEM')
   const [known] = before
   const [told] = identified
   if (!known?.received || !known.replayed || !told) return undefined
   const lsn = parseLsn(told.xlogpos)
   if (lsn < parseLsn(known.received)) return undefined
-  // PostgreSQL 16 made it an int8, which the driver gives as text.
+  // The driver gives an int8 as text.
   return { timeline: Number(told.timeline), lsn, replayed: parseLsn(known.replayed) }
 }

@@ -6,6 +6,7 @@ import type { Endpoint, ObservedEvent, Size } from '../../provider.ts'
 import { highestFloorOf } from '../postgres/control-file.ts'
 import { ensureNodeHome } from '../postgres/data-directory.ts'
 import { ensureFile, ensureRemoved } from '../host/effect.ts'
+import { messageOf } from '../../host/message.ts'
 import { isDiskFull, readIfThere } from '../../host/read.ts'
 import type { PostgresInstallation } from '../postgres/installation.ts'
 import { groupOf, listeningAt, look_again_without_space_seconds, noSpaceSentence, type Node } from '../host/layout.ts'
@@ -198,7 +199,7 @@ function copySetbackOf({ directory }: HaHost, error: unknown): ObservedStandby {
     const look_again_seconds = look_again_without_space_seconds
     return { ...observedAs('absent', `a replica is waiting: ${noSpaceSentence(directory)}`), look_again_seconds }
   }
-  const reason = error instanceof Error ? error.message : String(error)
+  const reason = messageOf(error)
   const look_again_seconds = look_again_after_setback_seconds
   return { ...observedAs('absent', `a replica could not be made and is tried again: ${reason}`), look_again_seconds }
 }

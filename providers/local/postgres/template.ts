@@ -111,8 +111,7 @@ function initdbOptions(major: number): string[] {
   const locale = `--encoding=UTF8 ${provider}--locale=C.UTF-8`
   const wal = `--wal-segsize=${wal_segment_mb}`
   const access = '--username=postgres --auth-local=peer --auth-host=reject'
-  const memory = major >= 16 ? ` -c ${memory_in_data}` : ''
-  return `${access} ${locale} ${wal} --data-checksums --no-sync --no-instructions${memory}`.split(' ')
+  return `${access} ${locale} ${wal} --data-checksums --no-sync --no-instructions -c ${memory_in_data}`.split(' ')
 }
 
 /** One statement a line: single-user PostgreSQL reads them so. */

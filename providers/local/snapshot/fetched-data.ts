@@ -15,7 +15,7 @@ import { readControl } from '../postgres/control-file.ts'
 import { replaySettings, savePlan } from '../wal/replay.ts'
 import { findStagedPath, stagedIn } from '../wal/staged-wal.ts'
 import { firstGap, onPath } from '../wal/timeline.ts'
-import { isHistory, listSegments, wal_file_bytes_max } from '../wal/wal.ts'
+import { isHistory, isSegment, listSegments, wal_file_bytes_max } from '../wal/wal.ts'
 import type { ClusterCopy } from './cluster-copy.ts'
 
 export type DataSource = {
@@ -118,7 +118,7 @@ function giveAll(folder: string, { uid, gid }: Owner): void {
 
 const namesIn = (folder: string): string[] => {
   try {
-    return readdirSync(folder).filter((name) => /^[0-9A-F]{24}$/.test(name) || isHistory(name))
+    return readdirSync(folder).filter((name) => isSegment(name) || isHistory(name))
   } catch {
     return []
   }

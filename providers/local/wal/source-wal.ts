@@ -2,6 +2,7 @@
 // from its own WAL folder. It is copied into the fork's home, because the parent may be removed at any time.
 import { lchownSync } from 'node:fs'
 import { join } from 'node:path'
+import { undefinedIfAbsent } from '../../host/read.ts'
 import { ensureFolder, ensureRemoved, type Effect } from '../host/effect.ts'
 import type { Node } from '../host/layout.ts'
 import { copyWalFile } from './wal-copy.ts'
@@ -102,13 +103,9 @@ async function copyAll(node: Node, parent: Node, { first, last, path, signal }: 
   for (const { name } of archived) await take(archive, name)
   for (const { name } of recent.filter((segment) => !safe.has(segment.name))) {
     if (isIn(archive, name)) await take(archive, name)
-    else await take(pg_wal, name).catch(ignoreMissing)
+    else await take(pg_wal, name).catch(undefinedIfAbsent)
     // Once archived it may be reused during the copy; the archive's file is the same and stays.
     if (isIn(archive, name)) await take(archive, name)
   }
   for (const name of new Set(histories)) await take(isIn(pg_wal, name) ? pg_wal : archive, name)
-}
-
-function ignoreMissing(error: unknown): void {
-  if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
 }

@@ -20,7 +20,7 @@ export const wal_file_bytes_max = staged_file_bytes_max
 /** PostgreSQL has powers of two from here on. */
 const segment_bytes_min = 1024 ** 2
 
-const segment_name = /^[0-9A-F]{24}$/
+export const isSegment = (name: string) => /^[0-9A-F]{24}$/.test(name)
 export const isHistory = (name: string) => /^[0-9A-F]{8}\.history$/.test(name)
 
 /** The same for one position on any timeline, and in the order of the WAL. */
@@ -53,7 +53,7 @@ export async function listSegments(wal: WalFolder, first_name?: string, last_nam
   const from = first_name === undefined ? '' : walPositionOf(first_name)
   const isAsked = (name: string) =>
     walPositionOf(name) >= from && (last_name === undefined || walPositionOf(name) <= walPositionOf(last_name))
-  const names = (await walNames(wal)).filter((name) => segment_name.test(name) && isAsked(name))
+  const names = (await walNames(wal)).filter((name) => isSegment(name) && isAsked(name))
   const found: Segment[] = []
   for (const [at, name] of names.entries()) {
     if (at % opened_at_a_stretch === opened_at_a_stretch - 1) await others()
