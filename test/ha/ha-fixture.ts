@@ -12,8 +12,14 @@ export type Ha = { world: World; provider: LocalProvider; wanted: WantedService 
 
 const { newWorld } = useWorlds()
 
-export async function newHa(replicas: number, sync: number, options: Partial<LocalOptions> = {}): Promise<Ha> {
-  const world = await newWorld()
+/** `below`: the folder in which its world is. */
+export async function newHa(
+  replicas: number,
+  sync: number,
+  options: Partial<LocalOptions> = {},
+  below?: string,
+): Promise<Ha> {
+  const world = await newWorld(below)
   const provider = await world.open(options)
   const wanted = withReplicas(await newWanted(provider, { size: 'shared' }), 1, replicas, sync)
   await settle(provider, wanted)

@@ -2,7 +2,8 @@
 // exists the rest of its WAL goes to the replica that takes over: no commit at all is lost then, waited for or not, and the
 // lost node can follow at once because it has not diverged.
 // 1. WAL that the replica has is not touched: of the file that it was writing only the later bytes are taken.
-// 2. Everything runs as the service's user, who owns both folders.
+// 2. It is on the disk before it takes the place of what the replica has: after a loss of power that would be gone, too.
+// 3. Everything runs as the service's user, who owns both folders.
 import { execFile } from 'node:child_process'
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -162,16 +163,16 @@ async function takeOver(lost: Node, elected: Node, { begun, others, offset }: Ta
 /** The same into an empty folder, by one process. Its arguments: the folders of its own files and of the lost node's, how many are begun, all names. */
 function endOf({ offset }: Tail): string {
   const begun = `cp --reflink=auto "$0/$f" "$f" && dd "if=$lost/$f" "of=$f" ${fromOffset(offset)}`
-  const other = `cp --reflink=auto "$lost/$f" "$f"`
+  const other = `cp --reflink=auto "$lost/$f" "$f" && sync "$f"`
   return `lost=$1 left=$2; shift 2
     for f; do if [ $left -gt 0 ]; then ${begun}; else ${other}; fi || exit 1; left=$((left - 1)); done`
 }
 
 const fromOffset = (offset: bigint) =>
-  `bs=1M iflag=skip_bytes oflag=seek_bytes conv=notrunc status=none skip=${offset} seek=${offset}`
+  `bs=1M iflag=skip_bytes oflag=seek_bytes conv=notrunc,fsync status=none skip=${offset} seek=${offset}`
 
 const whole_files =
-  'for f; do cp --reflink=auto "$0/$f" "$f.tail" && mv -f "$f.tail" "$f" || { rm -f "$f.tail"; exit 1; }; done'
+  'for f; do cp --reflink=auto "$0/$f" "$f.tail" && sync "$f.tail" && mv -f "$f.tail" "$f" || { rm -f "$f.tail"; exit 1; }; done'
 
 async function run({ owner }: Node, cwd: string, script: string, words: readonly string[]): Promise<void> {
   if (words.length < 2) return
