@@ -3,6 +3,7 @@
 // standby.signal when that is done, so every pass reads how far it has come.
 // 1. It goes on from the timeline on which it was elected: a later timeline that it may find is abandoned.
 // 2. It opens a timeline that no node of the service has ever had, or two histories would have one number.
+//    What tells it both is on the disk before it is named the primary.
 import { setTimeout as pause } from 'node:timers/promises'
 import { shellPath } from '../postgres/archive-settings.ts'
 import { signalIfThere } from '../../host/daemon.ts'
@@ -37,7 +38,7 @@ export async function saveTimeline(effect: Effect, node: Node, others: readonly 
     lines.push(`restore_command = '${command.replaceAll("'", "''")}'\n`)
   }
   await effect('timeline: save')
-  await replaceFile(node.data, own_settings, lines.join(''), node)
+  await replaceFile(node.data, own_settings, lines.join(''), { owner: node.owner, durable: true })
 }
 
 /** The settings for its start as the primary would keep it from following a later primary. */
@@ -163,7 +164,7 @@ async function ensureHistories(effect: Effect, node: Node, others: readonly Node
     const text = texts.find((one) => one !== undefined)
     if (text === undefined) return next > timeline + 1
     await effect('timeline: archive history')
-    await replaceFile(node.archive, name, text, node)
+    await replaceFile(node.archive, name, text, { owner: node.owner, durable: true })
   }
 }
 
