@@ -123,7 +123,7 @@ export function nodeAt(node: Node, number: number, role: Role): Node {
 
 /** Where data for the service is made ready by a server of its own, which no client reaches, before it takes the place of the node's. */
 export function preparedOf({ home, service_sockets, certificate, number, service_id, owner, port }: Node): Node {
-  const own = nodeIn(join(home, 'prepared'), `${service_sockets}.prepared`, { service_id, owner, port })
+  const own = nodeIn(join(home, 'prepared'), `${service_sockets}.new`, { service_id, owner, port })
   return { ...own, certificate, number }
 }
 
