@@ -1,6 +1,6 @@
 // Old log files go by age and by size, the oldest first, and never the one being written.
 import { mkdtempSync, rmSync } from 'node:fs'
-import { readdir, truncate, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rename, symlink, truncate, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
@@ -43,6 +43,18 @@ test('what becomes too much between two passes is removed too', async () => {
   for (const at of [3, 4]) await writeLog(at, 10)
   await until(async () => (await left()).length === 2)
   expect(await left()).toEqual([`${nameOf(3)}.json`, `${nameOf(4)}.json`])
+})
+
+test('a folder that cannot be read any more keeps no other from being watched, and ends no server', async () => {
+  const watch = newLogWatch(effect, { days: 7, mb: 25 }, 10)
+  onTestFinished(() => watch.close())
+  const unreadable = join(folder, 'unreadable')
+  await mkdir(unreadable)
+  for (const one of [unreadable, folder]) await watch.ensureKept(one)
+  await rename(unreadable, join(folder, 'away'))
+  await symlink(unreadable, unreadable)
+  for (const at of [1, 2, 3]) await writeLog(at, 10)
+  await until(async () => (await left()).length === 2)
 })
 
 test('nothing goes while both limits are kept', async () => {

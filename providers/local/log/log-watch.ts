@@ -25,12 +25,15 @@ export function newLogWatch(effect: Effect, retention: LogRetention, poll_every_
     changed_ms.set(folder, now_ms < Date.now() - clock_tick_ms_max ? now_ms : 0)
     await ensureLogRetention(effect, folder, retention)
   }
+  const poll = async (folder: string, before_ms: number) => {
+    const now_ms = changedAt(folder)
+    if (now_ms === undefined) changed_ms.delete(folder)
+    else if (now_ms !== before_ms) await ensureKept(folder)
+  }
   const polling = newPolling(poll_every_ms, async () => {
     for (const [folder, before_ms] of changed_ms) {
-      const now_ms = changedAt(folder)
-      if (now_ms === undefined) changed_ms.delete(folder)
       // A failure here recurs in the next pass over its service, which reports it.
-      else if (now_ms !== before_ms) await ensureKept(folder).catch(() => undefined)
+      await poll(folder, before_ms).catch(() => undefined)
     }
   })
   polling.set(true)
