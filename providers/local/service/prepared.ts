@@ -2,13 +2,13 @@
 // WAL has to be replayed or a mask to be run, a server of its own does so, which listens nowhere and is stopped cleanly again.
 // The service itself goes on meanwhile, and a failure costs it nothing.
 // 1. Ready data is named by the id of its exchange or fork: data that was made for another is removed.
-// 2. A mask that did not end is never continued: the copy is made anew.
+// 2. A mask that did not end is never continued: the copy is made anew. That it began is on the disk before its first statement.
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ServiceSource, WantedService } from '../../provider.ts'
 import { readIfThere, statIfThere } from '../../host/read.ts'
 import { installationAt } from '../ha/in-place.ts'
-import { ensureFile, ensureRemoved, type Effect } from '../host/effect.ts'
+import { ensureFile, ensureRemoved, type Effect, replaceDurably } from '../host/effect.ts'
 import { groupOf, preparedOf, type Node } from '../host/layout.ts'
 import { findEntry, listNames, readBytes, replaceFile } from '../host/tenant-files.ts'
 import { syncOne } from '../host/tree.ts'
@@ -151,7 +151,7 @@ async function waitForMask(host: ServiceHost, node: Node, mask: string): Promise
   const { masking, masked } = filesOf(node)
   try {
     const end = await jobs.ensure(maskJob(node), async (signal) => {
-      await ensureFile(effect, 'mask', masking, '', undefined)
+      await replaceDurably(effect, 'mask', masking, 'begun')
       await runMask(effect, node, mask, signal)
       await ensureFile(effect, 'masked', masked, '', undefined)
     })
