@@ -2,6 +2,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { listHostProcesses, wordsOf } from '#providers/host/process.ts'
 import type { WantedService } from '#providers/provider.ts'
 import { apply } from '#test/provider/apply.ts'
 import { ask, newWanted, settle, useWorlds } from '#test/provider/service-fixture.ts'
@@ -82,4 +83,23 @@ test('a mask may do what the owner may: more fails, and the fork stays closed', 
     await expect(ask(provider, child, 'select 1')).rejects.toThrow('ECONNREFUSED')
     await settle(provider, { ...child, deleted: true })
   }
+})
+
+test('a mask whose session is told to end, as by a machine that goes down, has not failed', async () => {
+  const world = await newWorld()
+  const provider = await world.open()
+  const parent = await newWanted(provider, { size: 'shared' })
+  await settle(provider, parent)
+  await ask(provider, parent, `create table people as select 'Ada' as name`)
+  const source = { service_id: parent.service_id, moment: 'now' as const }
+  const mask = `update people set name = 'not ' || name; select pg_sleep(2)`
+  const child = await newWanted(provider, { size: 'shared', source, mask })
+  const settled = settle(provider, child)
+  const session = await until(async () => {
+    const titles = (await listHostProcesses()).map((one) => ({ ...one, title: wordsOf(one).join(' ') }))
+    return titles.find(({ title }) => title.includes(`howdah/${child.service_id}/`) && title.includes('SELECT'))
+  })
+  process.kill(session.pid, 'SIGTERM')
+  await settled
+  expect(await ask(provider, child, 'select name from people')).toBe('not Ada')
 })

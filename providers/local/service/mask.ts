@@ -15,6 +15,8 @@ export class MaskFailed extends Error {
 
 const timeout_seconds = 3600
 const connect_timeout_ms = 5_000
+/** The server ends its sessions, because it was told to stop, or one of its processes has died: that says nothing of the SQL. */
+const server_ends = /^57P0[123]$/
 /** Of rows that are not kept: a mask may be a select that calls a function for every row. */
 const answer_bytes_max = 256 * 1024 ** 2
 
@@ -46,7 +48,7 @@ export async function runMask(effect: Effect, node: Node, mask: string, signal: 
         `the mask failed: its statements answer more than ${answer_bytes_max / 1024 ** 2} MB; wrap them in a block (do $$ … $$)`,
       )
     }
-    if (!(error instanceof pg.DatabaseError)) throw error
+    if (!(error instanceof pg.DatabaseError) || server_ends.test(error.code ?? '')) throw error
     throw new MaskFailed(`the mask failed: ${error.message}${error.code === undefined ? '' : ` (${error.code})`}`)
   } finally {
     signal.removeEventListener('abort', stop)
