@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { syncFileSystem } from '#providers/host/sync.ts'
 import { inLanes } from '#providers/host/together.ts'
 import type { Config } from '../config.ts'
-import { openInstallation, restoringOf } from '../installation.ts'
+import { findInstallationId, openInstallation, restoringOf } from '../installation.ts'
 import type { Log } from '../log.ts'
 import { openRegions } from '../regions.ts'
 import { openAnyStore } from '../store/access.ts'
@@ -61,8 +61,8 @@ export async function restoreInstallation(spec: RestoreSpec): Promise<void> {
   await refuseMissingFolder(from)
   const folder = restoringOf(data_dir)
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  if (!existsSync(join(folder, 'done'))) await restoreInto(spec, folder)
-  await rm(folder, { recursive: true })
+  if (!(await isOver(folder, data_dir))) await restoreInto(spec, folder)
+  await removeFetched(folder)
   const backups = spec.services.length > 0 ? 'another place' : from.text
   tell(`Restored into ${data_dir}. howdah start --backup-to ${backups} runs it; its databases recover then.`)
 }
@@ -74,6 +74,21 @@ async function refuseOther(data_dir: string): Promise<void> {
   throw new RepositoryRefused(
     `${data_dir} is not empty (it has ${names[0]}); choose an empty directory with --data-dir`,
   )
+}
+
+const over = 'done'
+
+/** All of it is in place, and what was fetched is being removed. */
+async function isOver(folder: string, data_dir: string): Promise<boolean> {
+  const names = await readdir(folder)
+  return names.includes(over) || (names.length === 0 && (await findInstallationId(data_dir)) !== undefined)
+}
+
+/** The sign that it is over goes last: what is half removed is never taken for what was fetched. */
+async function removeFetched(folder: string): Promise<void> {
+  const names = await readdir(folder)
+  for (const name of names.filter((one) => one !== over)) await rm(join(folder, name), { recursive: true })
+  await rm(folder, { recursive: true })
 }
 
 async function restoreInto(spec: RestoreSpec, folder: string): Promise<void> {
@@ -134,7 +149,7 @@ async function restoreInto(spec: RestoreSpec, folder: string): Promise<void> {
     })
   }
   await syncFileSystem(data_dir)
-  await writeFile(join(folder, 'done'), '', { flush: true })
+  await writeFile(join(folder, over), '', { flush: true })
 }
 
 /** Deleted ones that are kept come back, too. Nothing is in place yet, and a misspelt id does not bind the next attempt. */
