@@ -2,7 +2,7 @@
 // WAL. What is fetched lies in one folder until all of it is in place, and no server starts meanwhile. Every step is done or not done on
 // the disk, so a restore that was interrupted is repeated and goes on.
 import { existsSync } from 'node:fs'
-import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { syncFileSystem } from '#providers/host/sync.ts'
 import { inLanes } from '#providers/host/together.ts'
@@ -157,7 +157,10 @@ async function chosenIn(folder: string, services: readonly ServiceOfCopy[], chos
   const there = services.filter(({ removed }) => !removed)
   const unknown = chosen.find((service_id) => !there.some((one) => one.service_id === service_id))
   if (unknown !== undefined) {
-    await rm(metaIn(folder), { recursive: true })
+    // At once, so that half of it is never taken for what was fetched.
+    const aside = `${metaIn(folder)}.new`
+    await rename(metaIn(folder), aside)
+    await rm(aside, { recursive: true })
     await rm(planIn(folder))
     throw new RepositoryRefused(
       `there is no service ${unknown} in the backup of that moment; --list says which there are`,
