@@ -213,6 +213,8 @@ async function ensureLoaded(db: Db, copy: string, folder: string, is_external: b
     if (found?.there) throw new RepositoryRefused('the database of DATABASE_URL is not empty; name an empty one')
   }
   await writeFile(loading, '')
+  // An outside store keeps what it is told, whatever becomes of this machine.
+  await syncFileSystem(folder)
   await loadMetadata(db, copy)
   await writeFile(loaded, '')
   await migrate(db)

@@ -6,15 +6,19 @@ import { restoreInstallation, type RestoreSpec } from '#server/backup/restore.ts
 import { listRuns } from '#server/backup/restic.ts'
 import { parseBackupTarget } from '#server/backup-target.ts'
 import { newLog } from '#server/log.ts'
+import { openDb } from '#server/store/db.ts'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { mountDisk, newDataDirOnDisk, removeDataDirOnDisk, unmountDisk } from '#test/disk.ts'
 import { startInstallation } from '#test/installation.ts'
+import { newLossyDisk } from '#test/lossy-disk.ts'
 import { startTestStore, type TestStore } from '#test/store/test-store.ts'
 import { until } from '#test/until.ts'
 import { has_restic, initFor, resticFor, why as why_no_restic } from './copied.ts'
 
 const away = newDataDirOnDisk(100)
+const disk = newLossyDisk({ size: '400M', shares_blocks: false })
 const why = has_restic ? away.why : why_no_restic
+const why_no_disk = why || disk.why
 const from = parseBackupTarget(`file://${away.disk}/repository`) ?? expect.fail()
 let store: TestStore | undefined
 let spec: RestoreSpec
@@ -34,11 +38,11 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await store?.stop()
+  disk.remove()
   if (away.mounted) await removeDataDirOnDisk(away.data_dir, away.disk)
 })
 
-async function newSpec(): Promise<RestoreSpec> {
-  const data_dir = newDataDir()
+async function newSpec(data_dir = newDataDir()): Promise<RestoreSpec> {
   onTestFinished(() => removeDataDir(data_dir))
   const database_url = (await store?.newDatabase()) ?? expect.fail()
   return { ...spec, config: { ...spec.config, data_dir, database_url } }
@@ -66,5 +70,21 @@ test.skipIf(why)(`a service that is misspelt binds nothing, also when the refusa
   await expect(restoreInstallation({ ...misspelt, tell })).rejects.toThrow('EBUSY')
   unmountDisk(busyIn(own).replace('/meta/', '/meta.new/'))
   await expect(restoreInstallation(misspelt)).rejects.toThrow('there is no service unknown123')
+  await restoreInstallation(own)
+})
+
+test.skipIf(why_no_disk)(`a restore into an outside store goes on after a loss of power${why_no_disk}`, async () => {
+  const own = await newSpec(join(disk.path, 'data'))
+  const db = openDb(own.config.database_url ?? expect.fail())
+  onTestFinished(() => db.close())
+  await db.query(`create function refuse() returns event_trigger language plpgsql as $$
+    begin if to_regclass('migrations') is not null then raise 'the machine has no power'; end if; end $$`)
+  await db.query(
+    `create event trigger refuse on ddl_command_start when tag in ('CREATE TABLE') execute function refuse()`,
+  )
+  await expect(restoreInstallation(own)).rejects.toThrow('no power')
+  disk.losePower()
+  await disk.mount()
+  await db.query('drop event trigger refuse')
   await restoreInstallation(own)
 })
