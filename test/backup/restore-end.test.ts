@@ -27,11 +27,12 @@ beforeAll(async () => {
   if (why) return
   store = await startTestStore()
   const first = { backup_to: from, backup_lag: 10, database_url: await store.newDatabase() }
-  const { config, stop } = await startInstallation({ config: first })
+  const made = await startInstallation({ config: first })
+  const { config } = made
   const recovery_key = await initFor(config)
   const restic = await resticFor(config)
   await until(async () => (await listRuns(restic)).some(({ tags }) => tags.includes('meta')), { what: 'it is copied' })
-  await stop()
+  await made.stop()
   const parts = { log: newLog('silent'), tell: () => undefined, enter: async () => undefined }
   spec = { config, from, recovery_key, services: [], ...parts }
 })
