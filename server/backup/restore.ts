@@ -78,13 +78,13 @@ async function refuseOther(data_dir: string): Promise<void> {
 
 const over = 'done'
 
-/** All of it is in place, and what was fetched is being removed. */
+/** Every service is in place, and the fetched files are being removed. */
 async function isOver(folder: string, data_dir: string): Promise<boolean> {
   const names = await readdir(folder)
   return names.includes(over) || (names.length === 0 && (await findInstallationId(data_dir)) !== undefined)
 }
 
-/** The sign that it is over goes last: what is half removed is never taken for what was fetched. */
+/** The sign that it is over goes last: a folder that is half removed is never taken for a fetched one. */
 async function removeFetched(folder: string): Promise<void> {
   const names = await readdir(folder)
   for (const name of names.filter((one) => one !== over)) await rm(join(folder, name), { recursive: true })
@@ -157,7 +157,7 @@ async function chosenIn(folder: string, services: readonly ServiceOfCopy[], chos
   const there = services.filter(({ removed }) => !removed)
   const unknown = chosen.find((service_id) => !there.some((one) => one.service_id === service_id))
   if (unknown !== undefined) {
-    // At once, so that half of it is never taken for what was fetched.
+    // By one rename: a folder that is half removed would be taken for a fetched one.
     const aside = `${metaIn(folder)}.new`
     await rename(metaIn(folder), aside)
     await rm(aside, { recursive: true })
