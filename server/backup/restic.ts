@@ -82,7 +82,7 @@ export function newRestic({ target, cache, key, secrets, signal }: Access): Rest
     const command = ['timeout', '-s', 'INT', '-k', `${kill_after_seconds}`, `${timeout_seconds}`, ...gently, restic]
     // What root puts into the cache, the other user cannot change.
     const unshared = as_root ? ['--no-cache'] : []
-    const [program = '', ...words] = [...(as_root ? [] : lessRights()), ...command, ...unshared, ...limits, ...args]
+    const [program = '', ...words] = [...withRights(as_root), ...command, ...unshared, ...limits, ...args]
     const child = spawn(program, words, {
       cwd,
       env: { ...env, RESTIC_PASSWORD_FILE: key_file, ...(key_id !== undefined && { RESTIC_KEY_HINT: key_id }) },
@@ -124,11 +124,15 @@ export async function withKeyFile<T>(key: string, work: (file: string) => Promis
   }
 }
 
+/** It ends when this process does: what goes on by itself would store, or restore, beside what the next process does. */
+function withRights(as_root: boolean): string[] {
+  return ['setpriv', '--pdeathsig=INT', ...(as_root || !mayGiveUsers() ? [] : lessRights()), '--']
+}
+
 function lessRights(): string[] {
-  if (!mayGiveUsers()) return []
   const { uid, gid } = unprivileged
   const caps = ['inh-caps', 'ambient-caps', 'bounding-set'].map((set) => `--${set}=-all,+dac_read_search`)
-  return ['setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', ...caps, '--']
+  return [`--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', ...caps]
 }
 
 /** Of several lines the fatal one. */
