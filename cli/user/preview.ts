@@ -1,6 +1,6 @@
 // howdah preview up | down: a fork for each pull request, known by its name and its parent. No state is kept but the fork itself.
 // 1. Two runs at once make one fork: both send the same Idempotency-Key and body. 2. The password is derived from the secret of the
-//    token, so a later run knows it without any file. 3. Only a fork is ever deleted.
+//    token, so a later run knows it without any file. 3. Only a fork is ever deleted, and a name that another service has is no key.
 import { createHmac } from 'node:crypto'
 import { type Connection, connectionLine, connectionOf } from '#contract/connection.ts'
 import { parseDuration } from '#contract/duration.ts'
@@ -148,12 +148,16 @@ export async function closePreview(session: Session, project_id: string, input: 
 async function forksNamed({ client }: Session, project_id: string, key: string, parent_id: string | undefined) {
   const query = { name: key, ...(parent_id !== undefined && { forked_from: parent_id }) }
   const named = await client.listServices({ project_id, query })
-  const forks = named.filter(({ forked_from }) => forked_from !== undefined && !forked_from.is_standby)
-  if (named.length > forks.length) {
-    throw new CommandError(`${JSON.stringify(key)} is the name of a service that is no fork; it stays`)
-  }
+  const forks = named.filter(isFork)
+  if (forks.length === 0 && named.length > 0) throw new CommandError(`${noForkNamed(key)}; it stays`)
   return forks
 }
+
+function isFork({ forked_from }: Service): boolean {
+  return forked_from !== undefined && !forked_from.is_standby
+}
+
+const noForkNamed = (key: string): string => `${JSON.stringify(key)} is the name of a service that is no fork`
 
 async function remove({ client }: Session, forks: readonly Service[]): Promise<number> {
   for (const { project_id, service_id } of forks) {
@@ -175,6 +179,8 @@ async function findPreview(
 /** Of a fork that was deleted since, the key is used up for a day: the next generation has another one. */
 async function forkOnce(session: Session, wanted: PreviewWanted): Promise<Service> {
   const { project_id, parent_id, key, expires_ms } = wanted
+  const named = await session.client.listServices({ project_id, query: { name: key } })
+  if (!named.every(isFork)) throw new CommandError(`${noForkNamed(key)}; choose another --key`)
   const secret = secretOf(await session.token()) ?? ''
   // The same for two runs at once, because a key belongs to one body; renewed right after.
   const next_day = Math.ceil(Date.now() / day_ms) * day_ms

@@ -213,6 +213,19 @@ test('by hand: up prints no password for people, down deletes forks only', async
   expect(await forks('by-hand')).toEqual([])
 })
 
+test('a key that is the name of another service makes no preview; of one from before only the fork is deleted', async () => {
+  await installation.createService({ name: 'taken' })
+  const words = ['--key', 'taken', '--service', 'shop']
+  expect(await howdahHere(['preview', 'up', ...words])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('"taken" is the name of a service that is no fork; choose another --key'),
+  })
+  expect(await forks('taken')).toHaveLength(1)
+  await howdahHere(['service', 'fork', 'shop', '--name', 'taken'])
+  expect(await howdahHere(['preview', 'down', '--key', 'taken'])).toMatchObject({ code: 0 })
+  expect(await forks('taken')).toMatchObject([expect.not.objectContaining({ forked_from: expect.anything() })])
+})
+
 const node20 = (process.env['PATH'] ?? '')
   .split(':')
   .find((folder) => spawnSync(join(folder, 'node'), ['--version'], { encoding: 'utf8' }).stdout?.startsWith('v20.'))
