@@ -71,7 +71,8 @@ export async function runPreviewDown(context: Context): Promise<void> {
   const parent = input.text('service')
   const parent_id = parent === undefined ? undefined : await parentOf(session, project_id, parent)
   const count = await removePreview(session, project_id, keyIn(input), parent_id)
-  terminal.say(count === 0 ? 'There is no such preview any more.' : 'The preview is deleted.')
+  const many = count > 1 ? `${count} previews are deleted.` : 'The preview is deleted.'
+  terminal.say(count === 0 ? 'There is no such preview any more.' : many)
 }
 
 export async function wantedOf(session: Session, project_id: string, input: Input): Promise<PreviewWanted> {

@@ -226,6 +226,18 @@ test('a key that is the name of another service makes no preview; of one from be
   expect(await forks('taken')).toMatchObject([expect.not.objectContaining({ forked_from: expect.anything() })])
 })
 
+test('without a parent previews of all parents are deleted, and it says how many', async () => {
+  await installation.createService({ name: 'second shop' })
+  for (const parent of ['shop', 'second shop']) {
+    await howdahHere(['preview', 'up', '--key', 'both', '--service', parent])
+  }
+  expect(await howdahHere(['preview', 'down', '--key', 'both'])).toMatchObject({
+    code: 0,
+    stderr: '2 previews are deleted.\n',
+  })
+  expect(await forks('both')).toEqual([])
+})
+
 const node20 = (process.env['PATH'] ?? '')
   .split(':')
   .find((folder) => spawnSync(join(folder, 'node'), ['--version'], { encoding: 'utf8' }).stdout?.startsWith('v20.'))
