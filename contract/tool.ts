@@ -89,4 +89,6 @@ function itemOf(schema: TSchema): Record<string, unknown> {
   return item
 }
 
-const firstSentence = (text: string) => (/^.*?[.:;](?= |$)/.exec(text)?.[0] ?? text).replace(/[:;]$/, '.')
+/** What stands in code ends no sentence. */
+const firstSentence = (text: string) =>
+  (/^(?:`[^`]*`|[^`])*?[.:;](?= |$)/.exec(text)?.[0] ?? text).replace(/[:;]$/, '.')
