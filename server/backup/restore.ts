@@ -63,8 +63,8 @@ export async function restoreInstallation(spec: RestoreSpec): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   if (!(await isOver(folder, data_dir))) await restoreInto(spec, folder)
   await removeFetched(folder)
-  const backups = spec.services.length > 0 ? 'another place' : from.text
-  tell(`Restored into ${data_dir}. howdah start --backup-to ${backups} runs it; its databases recover then.`)
+  const flags = `--data-dir ${data_dir} --backup-to ${spec.services.length > 0 ? 'another place' : from.text}`
+  tell(`Restored into ${data_dir}. howdah start ${flags} runs it; its databases recover then.`)
 }
 
 /** What is there is a restore that goes on, or nothing. */

@@ -159,7 +159,7 @@ test.skipIf(why)(
     await howdah([...words, ...settings(found)], env, ['timeout', '-s', 'KILL', '2'])
     const from = ['--restore-from', text, '--backup-to', text, '--backup-lag', '10', '--undelete', '0']
     server = await startHowdah([...from, ...settings(found)], env)
-    expect(server.output()).toContain('Restored into')
+    expect(server.output()).toContain(`Restored into ${found}. howdah start --data-dir ${found} --backup-to ${text} `)
     // It may have been revoked since the copy, so the operator is told.
     expect(server.output()).toContain(`  ${token.split('.')[0]}  `)
 
