@@ -7,19 +7,20 @@ export function parseInput(row: Row, words: readonly string[]): Input {
   const { options = {}, positionals: names = [], rest: rest_row } = row
   const end = rest_row === undefined ? -1 : words.indexOf('--')
   const rest = end === -1 ? [] : words.slice(end + 1)
-  const { values, positionals, problems } = split(options, end === -1 ? words : words.slice(0, end))
-  const given = assign(names, positionals, values)
+  const { values, wrong, positionals, problems } = split(options, end === -1 ? words : words.slice(0, end))
+  const isThere = (name: string) => values.has(name) || wrong.has(name)
+  const given = assign(names, positionals, isThere)
   const has_whole = row.whole !== undefined && values.has(row.whole)
   if (positionals.length > given.size) problems.push(`what is ${JSON.stringify(positionals[given.size])}?`)
   for (const { name, optional, or_option } of names) {
-    const is_there = given.has(name) || (or_option === true && (values.has(name) || has_whole))
+    const is_there = given.has(name) || (or_option === true && (isThere(name) || has_whole))
     if (!is_there && optional !== true) problems.push(`<${name}> is missing`)
   }
   if (rest_row !== undefined && rest_row.optional !== true && rest.length === 0) {
     problems.push(`-- <${rest_row.name}> is missing`)
   }
   for (const [name, option] of Object.entries(options)) {
-    if (option.required === true && !values.has(name) && !given.has(name) && !has_whole) {
+    if (option.required === true && !isThere(name) && !given.has(name) && !has_whole) {
       problems.push(`--${name} <${option.value}> is missing`)
     }
     const value = values.get(name)?.at(-1)
@@ -44,9 +45,9 @@ export function parseInput(row: Row, words: readonly string[]): Input {
 function assign(
   all: readonly Positional[],
   given: readonly string[],
-  values: ReadonlyMap<string, readonly string[]>,
+  isOption: (name: string) => boolean,
 ): Map<string, string> {
-  const names = all.filter(({ name, or_option }) => or_option !== true || !values.has(name))
+  const names = all.filter(({ name, or_option }) => or_option !== true || !isOption(name))
   let missing = names.length - given.length
   const taken = names.filter(({ optional }) => {
     const is_left_out = optional === true && missing > 0
@@ -58,6 +59,7 @@ function assign(
 
 function split(own: Options, words: readonly string[]) {
   const values = new Map<string, string[]>()
+  const wrong = new Set<string>()
   const positionals: string[] = []
   const problems: string[] = []
   const options = Object.fromEntries(
@@ -74,10 +76,13 @@ function split(own: Options, words: readonly string[]) {
     if (token.kind !== 'option') continue
     const option = own[token.name]
     const problem = problemOf(option, token, Object.keys(own))
-    if (problem !== undefined) problems.push(problem)
-    else values.set(token.name, [...(values.get(token.name) ?? []), token.value ?? ''])
+    if (problem === undefined) values.set(token.name, [...(values.get(token.name) ?? []), token.value ?? ''])
+    else {
+      problems.push(problem)
+      wrong.add(token.name)
+    }
   }
-  return { values, positionals, problems }
+  return { values, wrong, positionals, problems }
 }
 
 type Token = { rawName: string; value?: string | undefined; inlineValue?: boolean | undefined }

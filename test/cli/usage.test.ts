@@ -32,6 +32,13 @@ test.each([
   expect(() => parse(...words)).toThrow(message)
 })
 
+test.each([
+  [['service', 'set-protection', 'x', '--protected', 'maybe'], '--protected must be one of yes, no'],
+  [['service', 'create', '--name'], '--name needs a value'],
+])('of howdah %j it is not said that what is wrong is missing', (words, message) => {
+  expect(() => parseUser(...words)).toThrow(new UsageError(`${message} (howdah help ${words.slice(0, 2).join(' ')})`))
+})
+
 test('options, positionals and settings may come in any order', () => {
   const input = parse('admin', 'token', 'revoke', '--data-dir', '/tmp/x', 'KEY', '--port=9000')
   expect(input.need('public_key')).toBe('KEY')
