@@ -12,6 +12,8 @@ export type Option = {
   repeatable?: true
   choices?: readonly string[]
   description: string
+  /** The API's name for it, where that is another one. */
+  member?: string
 }
 
 export type Options = Readonly<Record<string, Option>>

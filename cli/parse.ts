@@ -75,7 +75,7 @@ function split(own: Options, words: readonly string[]) {
     if (token.kind === 'positional') positionals.push(token.value)
     if (token.kind !== 'option') continue
     const option = own[token.name]
-    const problem = problemOf(option, token, Object.keys(own))
+    const problem = problemOf(option, token, own)
     if (problem === undefined) values.set(token.name, [...(values.get(token.name) ?? []), token.value ?? ''])
     else {
       problems.push(problem)
@@ -87,10 +87,10 @@ function split(own: Options, words: readonly string[]) {
 
 type Token = { rawName: string; value?: string | undefined; inlineValue?: boolean | undefined }
 
-function problemOf(option: Option | undefined, token: Token, known: readonly string[]): string | undefined {
+function problemOf(option: Option | undefined, token: Token, known: Options): string | undefined {
   const { rawName, value, inlineValue } = token
   if (option === undefined) {
-    const nearest = nearestOf(rawName.replace(/^-+/, ''), known)
+    const nearest = nearestOption(rawName.replace(/^-+/, ''), known)
     return `there is no option ${rawName}${nearest === undefined ? '' : `; did you mean --${nearest}?`}`
   }
   const needs_value = takesValue(option)
@@ -101,6 +101,13 @@ function problemOf(option: Option | undefined, token: Token, known: readonly str
   const given = option.repeatable === true ? (value ?? '').split(',') : [value ?? '']
   if (value === undefined || choices === undefined || given.every((one) => choices.includes(one))) return undefined
   return `${rawName} must be one of ${choices.join(', ')}`
+}
+
+/** By its own name, or by that of the member that it stands for. */
+function nearestOption(word: string, known: Options): string | undefined {
+  const all = Object.entries(known)
+  const nearest = nearestOf(word, [...Object.keys(known), ...all.flatMap(([, { member }]) => member ?? [])])
+  return all.find(([name, { member }]) => nearest === name || (nearest !== undefined && nearest === member))?.[0]
 }
 
 function takesValue({ value, value_optional }: Option): boolean {

@@ -14,7 +14,7 @@ import {
   wait_options,
   yes_option,
 } from './context.ts'
-import { type Extra, extras, verb_aliases } from './extras.ts'
+import { type Extra, extras, option_names, verb_aliases } from './extras.ts'
 import { optionOf } from './member.ts'
 import { id_words, mayAsk, membersOf, optionNameOf, pathIdsOf } from './request-of.ts'
 
@@ -70,7 +70,10 @@ function optionsOf(endpoint: Endpoint, extra: Extra): Options {
   const shown = members.filter(({ name }) => extra.hidden?.includes(name) !== true)
   const own = shown.map(({ name, schema, is_required }) => [
     optionNameOf(name),
-    optionOf(name, schema, is_required && name !== 'name' && !isOfSize(name)),
+    {
+      ...optionOf(name, schema, is_required && name !== 'name' && !isOfSize(name)),
+      ...(name in option_names && { member: name }),
+    },
   ])
   return {
     ...Object.fromEntries(own),

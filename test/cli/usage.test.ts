@@ -54,6 +54,8 @@ test.each([
   [['servce', 'list'], 'there is no command "servce"; did you mean howdah service?'],
   [['service', 'explode'], 'there is no command "service explode"; howdah help service lists them all'],
   [['service', 'create', '--nam', 'x'], 'there is no option --nam; did you mean --name?'],
+  [['service', 'create', 'x', '--replica-count', '1'], 'there is no option --replica-count; did you mean --replicas?'],
+  [['service', 'resize', 'x', '--cpu-milis', '500'], 'there is no option --cpu-milis; did you mean --cpu?'],
   [['service', 'create'], '<name> is missing (howdah help service create)'],
   [['service', 'delete'], '<service> is missing'],
   [['service', 'set-environment', 'x', '--environment', 'dev'], '--environment must be one of DEV, PROD'],
