@@ -74,7 +74,7 @@ function split(own: Options, words: readonly string[]) {
   for (const token of parseArgs({ args: [...words], options, strict: false, tokens: true }).tokens) {
     if (token.kind === 'positional') positionals.push(token.value)
     if (token.kind !== 'option') continue
-    const option = own[token.name]
+    const option = Object.hasOwn(own, token.name) ? own[token.name] : undefined
     const problem = problemOf(option, token, own)
     if (problem === undefined) values.set(token.name, [...(values.get(token.name) ?? []), token.value ?? ''])
     else {

@@ -63,6 +63,7 @@ test.each([
   [['service', 'list', '-o', 'xml'], '-o must be one of table, json, yaml, csv, name'],
   [['service', 'set-ha', 'x', '--token', 'y'], 'there is no option --token'],
   [['service', 'list', '--data-dir', '/x'], 'there is no option --data-dir'],
+  [['service', 'list', '--constructor'], 'there is no option --constructor'],
 ])('howdah %j is refused', (words, message) => {
   expect(() => parseUser(...words)).toThrow(UsageError)
   expect(() => parseUser(...words)).toThrow(message)
