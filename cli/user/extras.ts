@@ -8,6 +8,7 @@ import type { Context } from './context.ts'
 import { parseMoment } from './moment.ts'
 import type { Column } from './output.ts'
 import { partOf, queryCsv, queryTable } from './query-table.ts'
+import type { Answered } from './run-endpoint.ts'
 import type { Session } from './session.ts'
 
 export type Extra = {
@@ -25,7 +26,7 @@ export type Extra = {
   /** The same for csv; of a part of what there is it says so. */
   csv?: (answer: unknown, terminal: Context['terminal']) => string
   /** Right after the answer, of which a part is told once only: false where no file has it now. */
-  keep?: (context: Context, session: Session, made: Service) => Promise<boolean>
+  keep?: (context: Context, session: Session, answered: Answered) => Promise<boolean>
   /** After the last wait; instead of printing a table. */
   after?: (
     context: Context,
@@ -114,7 +115,8 @@ const password_option = {
 
 const keepsPassword = {
   options: password_option,
-  keep: async (...given) => (await import('./password.ts')).keepPassword(...given),
+  keep: async (context, session, { answer }) =>
+    (await import('./password.ts')).keepPassword(context, session, Object(answer) as Service),
   after: async (...given) => (await import('./password.ts')).tellPassword(...given),
 } satisfies Extra
 
@@ -150,6 +152,13 @@ export const extras: { readonly [Name in EndpointName]?: Extra } = {
       ...password_option,
     },
     body: forkBody,
+  },
+  updatePassword: {
+    options: {
+      'password-storage': { ...password_option['password-storage'], description: 'none: kept nowhere here.' },
+    },
+    keep: async (...given) => (await import('./password.ts')).keepGivenPassword(...given),
+    after: async (...given) => (await import('./password.ts')).tellGivenPassword(...given),
   },
   attachToVpc: { aliases: ['attach'] },
   detachFromVpc: { aliases: ['detach'] },

@@ -6,6 +6,7 @@ import type { Service } from '#contract/service.ts'
 import { type Context, formatOf } from './context.ts'
 import { ensureCa } from './ca.ts'
 import { pgpassFile, savePassword } from './pgpass.ts'
+import type { Answered } from './run-endpoint.ts'
 import type { Session } from './session.ts'
 
 const password_bytes = 24
@@ -16,6 +17,26 @@ export async function keepPassword(context: Context, session: Session, made: Ser
   const { initial_password } = made
   if (connection === undefined || initial_password === undefined) return true
   return await storePassword(context, session, connection, initial_password)
+}
+
+/** The same for a password that its user chose. It is in force: what cannot be read any more only keeps it out of the file. */
+export async function keepGivenPassword(context: Context, session: Session, { ids, body }: Answered): Promise<boolean> {
+  const { project_id = '', service_id = '' } = ids
+  const password: unknown = body?.['password']
+  const service = await session.client.getService({ project_id, service_id }).catch(() => undefined)
+  const connection = service && connectionOf(service)
+  if (connection === undefined || typeof password !== 'string') return false
+  return await storePassword(context, session, connection, password)
+}
+
+export async function tellGivenPassword(
+  { terminal }: Context,
+  _session: Session,
+  _made: Service,
+  _seen: Service | undefined,
+  is_kept: boolean,
+): Promise<void> {
+  terminal.say(is_kept ? `The password is in ${pgpassFile()}.` : 'Done.')
 }
 
 /** The connection is the data; all else is for people. */

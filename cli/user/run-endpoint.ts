@@ -17,7 +17,7 @@ import { confirm } from './terminal.ts'
 import { timeoutOf, type Waited, waitUntilAtRest } from './waiting.ts'
 
 type Chosen = { name: EndpointName; endpoint: Endpoint; extra: Extra }
-type Answered = { ids: Ids; answer: unknown }
+export type Answered = { ids: Ids; body: Record<string, unknown> | undefined; answer: unknown }
 
 /** Copies take time; the rest is soon done. */
 const long_timeout = '30m'
@@ -28,9 +28,10 @@ export async function runEndpoint(chosen: Chosen, context: Context): Promise<num
   const { input } = context
   const session = await context.session()
   const key = keyFor(endpoint, input)
-  const { ids, answer } = await request(chosen, context, session, key)
+  const answered = await request(chosen, context, session, key)
+  const { ids, answer } = answered
   // Before anything that can fail: it is told this once.
-  const is_kept = await extra.keep?.(context, session, Object(answer) as Service)
+  const is_kept = await extra.keep?.(context, session, answered)
   const place = input.isSet('no-wait') ? undefined : followedPlace(endpoint, ids, answer)
   const default_timeout = ['add', 'remove'].includes(effectOf(endpoint)) ? long_timeout : short_timeout
   try {
@@ -62,7 +63,7 @@ async function request(
     const answer = await call.catch((error: unknown) => {
       throw withDoubt(error, endpoint, key.idempotency_key)
     })
-    return { ids, answer }
+    return { ids, body, answer }
   }
   return await withIds(session.client, words, send, thingsOf(endpoint))
 }

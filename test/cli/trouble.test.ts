@@ -126,6 +126,18 @@ test('a password that no file can keep is printed', async () => {
   expect(applied).toMatchObject({ ...told, stdout: expect.stringMatching(/^The password of applied.*: [\w-]{32}$/m) })
 })
 
+test('a password that its user chose is kept where clients find it, unless it shall not be', async () => {
+  expect((await howdahHere(['service', 'create', 'chosen'])).code).toBe(0)
+  const file = join(home, 'password')
+  const words = ['service', 'update-password', 'chosen', '--password', `@${file}`]
+  writeFileSync(file, 'one of my own\n')
+  expect(await howdahHere(words)).toMatchObject({ code: 0, stderr: `The password is in ${join(home, 'pgpass')}.\n` })
+  expect(kept()).toMatch(/^[^:]+:\d+:\*:tsdbadmin:one of my own\n$/)
+  writeFileSync(file, 'another one')
+  expect(await howdahHere([...words, '--password-storage', 'none'])).toMatchObject({ code: 0, stderr: 'Done.\n' })
+  expect(kept()).not.toContain('another one')
+})
+
 test('a snapshot is waited for, and so is its end', async () => {
   expect((await howdahHere(['service', 'create', 'pictured'])).code).toBe(0)
   const taken = await howdahHere(['snapshot', 'create', '--service', 'pictured', '-o', 'json'])
