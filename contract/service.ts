@@ -164,7 +164,7 @@ export const service_endpoints = {
     path: one,
     summary: 'Get a service',
     description:
-      'With `Prefer: wait=<seconds>` the answer comes as soon as nothing is under way any more, such as when a new service is READY.',
+      'As it is now. With `Prefer: wait=<seconds>` the answer comes as soon as nothing is under way any more, such as when a new service is READY.',
     tag,
     access: 'viewer',
     waits: 'at rest',

@@ -14,7 +14,5 @@ test('no description ends within a piece of code', () => {
 })
 
 test('a description is the summary, and the first sentence of the rest', () => {
-  expect(toolOf('getService', api.getService).description).toBe(
-    'Get a service. With `Prefer: wait=<seconds>` the answer comes as soon as nothing is under way any more, such as when a new service is READY.',
-  )
+  expect(toolOf('getService', api.getService).description).toBe('Get a service. As it is now.')
 })
