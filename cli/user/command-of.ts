@@ -79,7 +79,7 @@ function optionsOf(endpoint: Endpoint, extra: Extra): Options {
     ...Object.fromEntries(own),
     ...extra.options,
     ...(endpoint.body !== undefined && { body: { value: 'json|@file|-', description: 'The whole body as JSON.' } }),
-    ...(endpoint.follows !== undefined && wait_options),
+    ...(endpoint.follows !== undefined && extra.is_beside !== true && wait_options),
     ...(endpoint.idempotent === true && key_option),
     ...(mayAsk(endpoint) && yes_option),
     ...(positionalsOf(endpoint).some(({ name, optional }) => name === 'service' && optional) && service_option),

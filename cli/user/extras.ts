@@ -25,6 +25,8 @@ export type Extra = {
   show?: (answer: unknown) => string
   /** The same for csv; of a part of what there is it says so. */
   csv?: (answer: unknown, terminal: Context['terminal']) => string
+  /** The service is READY all the while, so that a wait for it would tell nothing. */
+  is_beside?: true
   /** Right after the answer, of which a part is told once only: false where no file has it now. */
   keep?: (context: Context, session: Session, answered: Answered) => Promise<boolean>
   /** After the last wait; instead of printing a table. */
@@ -162,6 +164,7 @@ export const extras: { readonly [Name in EndpointName]?: Extra } = {
   },
   attachToVpc: { aliases: ['attach'] },
   detachFromVpc: { aliases: ['detach'] },
+  drillService: { is_beside: true },
   takeSnapshot: { aliases: ['take'] },
   createLoginLink: { show: (answer) => (answer as OutputOf<Api['createLoginLink']>).url },
   addMember: { aliases: ['add'] },

@@ -32,7 +32,7 @@ export async function runEndpoint(chosen: Chosen, context: Context): Promise<num
   const { ids, answer } = answered
   // Before anything that can fail: it is told this once.
   const is_kept = await extra.keep?.(context, session, answered)
-  const place = input.isSet('no-wait') ? undefined : followedPlace(endpoint, ids, answer)
+  const place = input.isSet('no-wait') || extra.is_beside ? undefined : followedPlace(endpoint, ids, answer)
   const default_timeout = ['add', 'remove'].includes(effectOf(endpoint)) ? long_timeout : short_timeout
   try {
     const waited =

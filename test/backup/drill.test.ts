@@ -2,7 +2,8 @@
 import { renameSync, truncateSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeAll, expect, test } from 'vitest'
+import { afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { howdahHere } from '#test/cli/user.ts'
 import { ask } from '#test/database.ts'
 import { startInstallation, type ReadyService } from '#test/installation.ts'
 import { shared } from '#test/shared.ts'
@@ -20,6 +21,10 @@ beforeAll(async () => {
   await until(async () => (await readdir(join(home, 'snapshots'))).some((name) => !name.includes('.')))
   await sql('create table orders as select n, md5(n::text) from generate_series(1, 200000) n')
   await until(async () => (await readdir(join(home, 'archive'))).filter((name) => name.length === 24).length >= 2)
+})
+
+afterEach(() => {
+  vi.unstubAllEnvs()
 })
 
 const drill = () => drillOf(howdah, service)
@@ -41,6 +46,20 @@ test('a file that is damaged before the first drill is found by it: its checksum
 test('a service whose files are whole is proven restorable, and nothing of the drill is left', async () => {
   expect(await drill()).toBeUndefined()
   expect(await readdir(join(howdah.config.data_dir, 'local', 'drill', 'services'))).toEqual([])
+})
+
+test('the command that asks for a drill says where its result will be, and not that the service is READY', async () => {
+  vi.stubEnv('HOWDAH_SERVER', howdah.server.url)
+  vi.stubEnv('HOWDAH_TOKEN', howdah.token)
+  const at = `${howdah.services}/${service.service_id}`
+  const proven = async () => (await howdah.call('GET', at)).body.protection?.last_proven_restorable_at
+  const before = await proven()
+  expect(await howdahHere(['service', 'drill', service.service_id])).toEqual({
+    code: 0,
+    stdout: 'the drill begins within seconds; protection of the service has its result\n',
+    stderr: '',
+  })
+  await until(async () => (await proven()) !== before)
 })
 
 test('a flipped bit of archived WAL is found and named', async () => {
