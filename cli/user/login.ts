@@ -1,6 +1,7 @@
 // howdah login: logs a person in at a Howdah server, or takes a personal access token, and keeps the credentials as a profile.
 import { base_path } from '#contract/api.ts'
 import { newClient } from '#contract/client.ts'
+import { retrying } from '#contract/retry.ts'
 import { UsageError } from '../command.ts'
 import type { Context } from './context.ts'
 import { logInWithBrowser } from './login-browser.ts'
@@ -16,9 +17,11 @@ export async function runLogin(context: Context): Promise<void> {
   const { input, terminal } = context
   const profile = await chosenProfile(input.text('profile'), undefined)
   const server = input.text('server') ?? (process.env['HOWDAH_SERVER'] || (await knownServer(context, profile)))
-  const credentials = input.isSet('with-token') ? withToken(server) : await asPerson(context, server)
+  const api_url = apiUrlOf(server)
+  const credentials = input.isSet('with-token') ? withToken(api_url) : await asPerson(context, server)
   const token = 'token' in credentials ? credentials.token : credentials.access_token
-  const client = newClient({ base_url: credentials.api_url, token })
+  // It says which server does not answer, and waits for none.
+  const client = newClient({ base_url: credentials.api_url, token, fetch: retrying(fetch, { patience_ms: 0 }) })
   const { oauth, api_key } = await client.getAuthInfo({})
   await saveCredentials(profile, credentials)
   const [only, another] = await client.listProjects({})
@@ -32,10 +35,10 @@ async function knownServer({ around }: Context, profile: string): Promise<string
   return known === undefined ? ((await around.findLocalServer()) ?? usual_server) : new URL(known.api_url).origin
 }
 
-function withToken(server: string): Credentials {
+function withToken(api_url: string): Credentials {
   const token = textFrom('-').trim()
   if (!/^[A-Z0-9]{10,32}[.:]\S+$/.test(token)) throw new UsageError('there is no personal access token on stdin')
-  return { api_url: apiUrlOf(server), token: token.replace(':', '.') }
+  return { api_url, token: token.replace(':', '.') }
 }
 
 async function asPerson({ input, terminal }: Context, server: string): Promise<Credentials> {

@@ -96,9 +96,10 @@ function tellOnce(terminal: Terminal): () => void {
   }
 }
 
-/** A server as people name it: its origin, or the URL of its API. */
+/** A server as people name it: its origin, or the URL of its API. `localhost:8080` would be a URL too, of the scheme `localhost`. */
 export function apiUrlOf(server: string): string {
-  if (!URL.canParse(server)) throw new UsageError(`${JSON.stringify(server)} is no URL of a server`)
+  if (!/^https?:/i.test(server) || !URL.canParse(server))
+    throw new UsageError(`${JSON.stringify(server)} is no URL of a server, such as http://127.0.0.1:8080`)
   return new URL(server).origin + base_path
 }
 

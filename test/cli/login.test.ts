@@ -46,11 +46,30 @@ const described = () => ({
 const device = { device_code: 'one', user_code: 'ABCD-EFGH', verification_uri: 'http://127.0.0.1/', interval: 0.01 }
 
 test('a server that does not answer, or is no address, is told', async () => {
-  for (const address of ['http://127.0.0.1:9', 'nowhere']) {
-    const { code, stderr } = await logIn(address)
-    expect(stderr).toBe(`howdah: ${address} does not answer; is the server running? --server names another one\n`)
-    expect(code).toBe(1)
+  const address = 'http://127.0.0.1:9'
+  const silent = await logIn(address)
+  expect(silent.stderr).toBe(`howdah: ${address} does not answer; is the server running? --server names another one\n`)
+  expect(silent.code).toBe(1)
+  for (const wrong of ['nowhere', 'localhost:8080', 'ftp://127.0.0.1:9']) {
+    const { code, stderr } = await logIn(wrong)
+    expect(stderr).toBe(`howdah: "${wrong}" is no URL of a server, such as http://127.0.0.1:8080\n`)
+    expect(code).toBe(2)
   }
+})
+
+test('a server that does not answer to a token is told, and one that a variable names wrongly', async () => {
+  const files = ['sh', '-c', 'echo ABCDEFGHIJKL.x | "$@"', 'sh']
+  const token = await howdah(
+    ['login', '--with-token', '--server', 'http://127.0.0.1:9'],
+    { XDG_CONFIG_HOME: home },
+    files,
+  )
+  expect(token).toMatchObject({
+    code: 1,
+    stderr: 'howdah: http://127.0.0.1:9 does not answer; is the server running?\n',
+  })
+  const named = await howdah(['service', 'list'], { HOWDAH_SERVER: 'localhost:8080', HOWDAH_TOKEN: 'ABCDEFGHIJKL.x' })
+  expect(named).toMatchObject({ code: 2, stderr: expect.stringContaining('"localhost:8080" is no URL of a server') })
 })
 
 test('what is no Howdah is told, with what it answers', async () => {
