@@ -1,5 +1,6 @@
 // The user's commands: they work on the API of any server, with a login, and know nothing of a data directory.
 import { Fault } from '#contract/fault.ts'
+import { path_ids } from '#contract/id.ts'
 import { nearestOf } from '#contract/nearest.ts'
 import { NoAnswerError } from '#contract/retry.ts'
 import { CommandError, exit_codes, findCommand, type Input, type Row, UsageError } from '../command.ts'
@@ -36,7 +37,7 @@ export async function runUserCommand(
   try {
     return await command.run(newContext(input, around))
   } catch (error) {
-    throw inWords(error, input)
+    throw inWords(error, input, command)
   }
 }
 
@@ -76,7 +77,7 @@ const exit_by_status: Readonly<Record<number, number>> = {
 }
 
 /** The server's refusal with all its details, a line each. */
-function inWords(error: unknown, input: Input): unknown {
+function inWords(error: unknown, input: Input, { options }: UserCommand): unknown {
   if (error instanceof Error && error.name === 'TimeoutError') {
     return new CommandError('the server does not answer in time; try again', { cause: error })
   }
@@ -93,6 +94,9 @@ function inWords(error: unknown, input: Input): unknown {
     )
   }
   if (input.isSet('verbose') && error.request_id !== undefined) lines.push(`  request ${error.request_id}`)
+  if (error.message === path_ids.service_id.unknown && options?.['service'] !== undefined && !input.text('service')) {
+    lines.push('  it was chosen by howdah use, howdah link or HOWDAH_SERVICE; howdah use <service> chooses another one')
+  }
   return new CommandError(lines.join('\n'), {
     exit_code: exit_by_status[error.status] ?? exit_codes.failed,
     cause: error,

@@ -157,6 +157,16 @@ describe('what a command means', () => {
     expect(await chosen()).toBe(two)
     vi.stubEnv('HOWDAH_SERVICE', 'one')
     expect(await chosen()).toBe(one)
+    vi.stubEnv('HOWDAH_SERVICE', 'nosuchid00')
+    const gone = { code: 6, stderr: expect.stringContaining('howdah use <service> chooses another one') }
+    expect(await howdahHere(['service', 'get'])).toMatchObject(gone)
+    expect(await howdahHere(['service', 'connection-string'])).toMatchObject(gone)
+    for (const named of [
+      'service get nosuchid00',
+      `api GET /projects/${installation.project_id}/services/nosuchid00`,
+    ]) {
+      expect((await howdahHere(named.split(' '))).stderr).toBe('howdah: no service with that id exists\n')
+    }
     expect(JSON.parse(readFileSync(join(home, '.howdah.json'), 'utf8'))).toEqual({
       server: installation.server.url,
       project: installation.project_id,
