@@ -57,6 +57,9 @@ export async function runPsql(context: Context): Promise<number> {
   const missing = `psql is not installed; ${psql_remedy}`
   const exit_code = await runInForeground(['psql', ...input.rest], { env, missing })
   if (exit_code !== 0 && isBrokenWrapper()) throw new CommandError(`psql has no client to run; ${psql_remedy}`)
+  if (exit_code === psql_no_connection && service.status === 'PAUSED') {
+    terminal.say(`${service.name} is PAUSED; howdah service start ${service.service_id} starts it`)
+  }
   if (exit_code === psql_no_connection && input.isSet('read-only') && input.isSet('pooled')) {
     terminal.say(
       `--read-only: a connection pooler before PgBouncer 1.20 takes no options of a session; without --pooled psql goes to ${direct.host}:${direct.port}`,

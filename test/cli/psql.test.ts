@@ -60,6 +60,14 @@ test.skipIf(why)(
   },
 )
 
+test.skipIf(why)(`where psql has no connection it is said that the service is stopped${why}`, async () => {
+  expect((await howdah(['service', 'create', 'asleep'], env)).code).toBe(0)
+  expect((await howdah(['service', 'stop', 'asleep'], env)).code).toBe(0)
+  const ran = await howdah(['service', 'psql', 'asleep', '--', '-c', 'select 1'], env)
+  expect(ran.code).toBe(2)
+  expect(ran.stderr).toMatch(/\nasleep is PAUSED; howdah service start \w{10} starts it\n$/)
+})
+
 test('a psql that is only Debian’s wrapper is recognised', async () => {
   const path = join(home, 'broken')
   mkdirSync(path)
