@@ -59,7 +59,8 @@ export async function tellPassword(
   }
   if (!is_kept) return terminal.print(initial_password)
   terminal.print(connectionLine(connection, 'uri', { ca: await ensureCa(session) }))
-  terminal.say(`The password is in ${pgpassFile()}. To connect: howdah service psql ${wordFor(made)}`)
+  const way = seen?.status === 'UNSTABLE' ? '' : ` To connect: howdah service psql ${wordFor(made)}`
+  terminal.say(`The password is in ${pgpassFile()}.${way}`)
 }
 
 /** False where its user wants to keep it, or the file cannot be written: the caller prints it, because it is told this once. */

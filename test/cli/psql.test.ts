@@ -68,6 +68,12 @@ test.skipIf(why)(`where psql has no connection it is said that the service is st
   expect(ran.stderr).toMatch(/\nasleep is PAUSED; howdah service start \w{10} starts it\n$/)
 })
 
+test('of a fork that is closed it is not said how to connect', async () => {
+  const ran = await howdah(['service', 'fork', 'shop', '--name', 'closed', '--mask', 'no sql'], env)
+  expect(ran).toMatchObject({ code: 8, stdout: expect.stringMatching(/^postgresql:/) })
+  expect(ran.stderr).toMatch(/closed: UNSTABLE, the mask failed.*\nThe password is in \S+\.\n$/)
+})
+
 test('a psql that is only Debian’s wrapper is recognised', async () => {
   const path = join(home, 'broken')
   mkdirSync(path)
