@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto'
 import { connect as connectPlain, isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
+import { messageOf } from '../host/message.ts'
 import type { Endpoint } from '../provider.ts'
 import { master_database, master_role } from './names.ts'
 
@@ -161,5 +162,3 @@ async function happens(socket: Duplex, event: 'secureConnect' | 'readable' | 'fi
     if (expiry.aborted) onClose()
   })
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
