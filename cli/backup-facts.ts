@@ -11,7 +11,7 @@ import { storeIsUp, withStore } from './store.ts'
 export async function backupFacts(config: Config): Promise<HostFact[]> {
   const { data_dir } = config
   if (!existsSync(join(data_dir, 'installation-id'))) return []
-  const { backupFilesOf, findState } = await import('#server/backup/place.ts')
+  const { backupFilesOf, findState } = await import('#server/backup/backup-files.ts')
   const state = await findState(backupFilesOf(data_dir))
   const problem = state?.damage ?? state?.problem ?? state?.data_problem
   const remedy = 'howdah admin backup status says more'

@@ -1,4 +1,4 @@
-// A command for those who run a server: it works on the data directory that the settings name.
+// A command of the operator: it works on the data directory that the settings name.
 import type { Config } from '#server/config.ts'
 import type { Command, Input } from './command.ts'
 

@@ -1,4 +1,4 @@
-// The commands for those who run a server: they work on the data directory, also while the server runs, and take its settings.
+// The commands of the operator: they work on the data directory, also while the server runs, and take its settings.
 import { type Environment, loadConfig, setting_flags, settingsHelp } from '#server/config.ts'
 import { backupCheck, backupInit, backupStatus } from './admin/backup.ts'
 import { keyRotate } from './admin/key.ts'

@@ -36,7 +36,7 @@ export type { Environment }
 /** How long a stopping server finishes what it has begun. */
 export const shutdown_grace_seconds = 10
 
-/** Refused settings; the message is for the person who started the server. */
+/** Refused settings; the message is for the operator. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }

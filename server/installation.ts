@@ -21,7 +21,7 @@ export type Installation = {
   local_directory: string
 }
 
-/** The data directory cannot be used; the message is for the person who started the server. */
+/** The data directory cannot be used; the message is for the operator. */
 export class InstallationError extends Error {
   override readonly name = 'InstallationError'
 }

@@ -20,7 +20,7 @@ export type Registration = {
   project_id: string | undefined
 }
 
-/** Another installation is this region already; the message is for the person who started the server. */
+/** Another installation is this region already; the message is for the operator. */
 export class RegionTaken extends Error {
   override readonly name = 'RegionTaken'
 }

@@ -1,7 +1,6 @@
-// A wait that has an end.
+// Waits for work, but not for ever: when it is late, the log says so and the caller goes on.
 import type { Log } from './log.ts'
 
-/** Waits for the work, but not for ever. */
 export async function within(seconds: number, work: Promise<unknown>, log: Log, when_late: string): Promise<void> {
   const { promise: late, resolve } = Promise.withResolvers<'late'>()
   const timer = setTimeout(resolve, seconds * 1000, 'late')

@@ -1,4 +1,4 @@
-// howdah admin backup init | status | check: the repository of an installation, by the person who runs the server.
+// howdah admin backup init | status | check: the repository of an installation, by its operator.
 import { openInstallation } from '#server/installation.ts'
 import { CommandError, json_option } from '../command.ts'
 import type { OperatorCommand, OperatorInput } from '../operator-command.ts'
@@ -30,7 +30,7 @@ export const backupStatus: OperatorCommand = {
   run: async (input) => {
     const { config, isSet } = input
     await enterInstallation(config)
-    const { backupFilesOf, findOwnRepository, findState } = await import('#server/backup/place.ts')
+    const { backupFilesOf, findOwnRepository, findState } = await import('#server/backup/backup-files.ts')
     const files = backupFilesOf(config.data_dir)
     if ((await findOwnRepository(files)) === undefined) {
       throw new CommandError(

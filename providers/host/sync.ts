@@ -1,4 +1,4 @@
-// Makes files durable.
+// Flushes the file system of a path to its disk.
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { system_env } from './program.ts'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Fetch } from './drills.ts'
 import { fetchService } from './fetch.ts'
-import { backupFilesOf, findState } from './place.ts'
+import { backupFilesOf, findState } from './backup-files.ts'
 import { type Place, resticOf } from './repository.ts'
 import { listRuns, type Restic } from './restic.ts'
 

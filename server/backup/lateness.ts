@@ -1,5 +1,5 @@
 // Tells when the backup of a service becomes late, when it is late for another reason, and when it is in time again: once each.
-import type { BackupState } from './place.ts'
+import type { BackupState } from './backup-files.ts'
 
 /** `message`: a sentence for the events of the service. */
 export type OnLate = (service_id: string, message: string) => Promise<void>

@@ -17,7 +17,7 @@ import {
   type OwnRepository,
   saveDailyKeyId,
   saveOwnRepository,
-} from './place.ts'
+} from './backup-files.ts'
 import { addKey } from './key.ts'
 import { type DeadLocks, isLocked, newDeadLocks } from './dead-locks.ts'
 import { listRuns, newRestic, type Restic, ResticError, type Run, type Secrets, withKeyFile } from './restic.ts'

@@ -1,5 +1,5 @@
 // How far backups are, in the one file that every server and command of the installation reads.
-import { type BackupState, type backupFilesOf, findState, saveState } from './place.ts'
+import { type BackupState, type backupFilesOf, findState, saveState } from './backup-files.ts'
 
 export type StateFile = { read(): Promise<BackupState>; save(change: Partial<BackupState>): Promise<void> }
 

@@ -1,4 +1,4 @@
-// An attempt to prove who one is by a password: at a login, and before a password is changed. Counted before it is verified.
+// An attempt to prove by a password that a caller is a user: at a login, and before a password is changed. Counted before it is verified.
 import type { FastifyReply } from 'fastify'
 import { findAccount } from './accounts.ts'
 import type { Form } from './form.ts'

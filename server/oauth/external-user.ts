@@ -71,7 +71,7 @@ async function linkIdentity(tx: Sql, issuer: string, claims: Claims): Promise<nu
   return user.id
 }
 
-/** Leaves alone who is a member for another reason than a group. */
+/** A member for another reason than a group stays as it is. */
 async function followGroups(tx: Sql, user_id: number, project_id: string, role: Role | undefined): Promise<void> {
   if (!(await lockProject(tx, project_id))) return
   const known = await findRole(tx, project_id, user_id)

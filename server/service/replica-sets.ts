@@ -105,12 +105,12 @@ export type SetObservation = {
 }
 
 /** Returns the generation that is wanted by now. */
-export async function saveObservedSet(tx: Sql, replica_set_id: string, seen: SetObservation) {
+export async function saveObservedSet(tx: Sql, replica_set_id: string, observed: SetObservation) {
   const [row] = await tx.query(sql<Pick<ReplicaSetRow, 'generation'>>`
-    update replica_sets set state = ${seen.state}, waiting_for = ${seen.waiting_for}, observed_at = now(),
-      settled_generation = greatest(settled_generation, ${seen.settled_generation}),
-      failing_since = case when ${seen.failing} then coalesce(failing_since, now())
-                           when ${seen.failing}::boolean is null then failing_since end
+    update replica_sets set state = ${observed.state}, waiting_for = ${observed.waiting_for}, observed_at = now(),
+      settled_generation = greatest(settled_generation, ${observed.settled_generation}),
+      failing_since = case when ${observed.failing} then coalesce(failing_since, now())
+                           when ${observed.failing}::boolean is null then failing_since end
     where replica_set_id = ${replica_set_id} returning generation`)
   return row?.generation
 }

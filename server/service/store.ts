@@ -256,22 +256,22 @@ export type Observation = Pick<ServiceRow, 'state' | 'settled_generation' | 'wai
 }
 
 /** Returns the shape that is wanted by now: a request may have changed it while the pass was under way. */
-export async function saveObserved(tx: Sql, service_id: string, seen: Observation): Promise<number | undefined> {
+export async function saveObserved(tx: Sql, service_id: string, observed: Observation): Promise<number | undefined> {
   const [row] = await tx.query(
     sql<Pick<ServiceRow, 'shape_generation'>>`
-      update services set state = ${seen.state}, waiting_for = ${seen.waiting_for},
-        settled_generation = greatest(settled_generation, ${seen.settled_generation}),
-        failing_since = case when ${seen.failing} then coalesce(failing_since, now()) end,
-        observed_at = now(), postgres_version = coalesce(${seen.postgres_version}, postgres_version)
+      update services set state = ${observed.state}, waiting_for = ${observed.waiting_for},
+        settled_generation = greatest(settled_generation, ${observed.settled_generation}),
+        failing_since = case when ${observed.failing} then coalesce(failing_since, now()) end,
+        observed_at = now(), postgres_version = coalesce(${observed.postgres_version}, postgres_version)
       where service_id = ${service_id} returning shape_generation`,
     'save observed',
   )
   return row?.shape_generation
 }
 
-export async function saveRestorable(tx: Sql, before: ServiceRow, seen: Restorable | 'none'): Promise<void> {
-  const from = seen === 'none' ? null : seen.from
-  const until = seen === 'none' || seen.until === 'now' ? null : seen.until
+export async function saveRestorable(tx: Sql, before: ServiceRow, observed: Restorable | 'none'): Promise<void> {
+  const from = observed === 'none' ? null : observed.from
+  const until = observed === 'none' || observed.until === 'now' ? null : observed.until
   const isSame = (one: Date | null, other: Date | null) => one?.getTime() === other?.getTime()
   if (isSame(from, before.restorable_from) && isSame(until, before.restorable_until)) return
   await tx.query(sql`

@@ -8,7 +8,7 @@ import { sql } from './sql.ts'
 
 export type Migration = { name: string; text: string }
 
-/** Why the store and the code do not fit; the message is for the person who started the server. */
+/** Why the store and the code do not fit; the message is for the operator. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError'
 }

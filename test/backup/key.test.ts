@@ -3,7 +3,7 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { backupFilesOf } from '#server/backup/place.ts'
+import { backupFilesOf } from '#server/backup/backup-files.ts'
 import { claimRepository, initRepository, openRepository, type Place, resticOf } from '#server/backup/repository.ts'
 import { newRestic } from '#server/backup/restic.ts'
 import { parseBackupTarget } from '#server/backup-target.ts'

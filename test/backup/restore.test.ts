@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { backupFilesOf } from '#server/backup/place.ts'
+import { backupFilesOf } from '#server/backup/backup-files.ts'
 import { restoreInstallation } from '#server/backup/restore.ts'
 import { parseBackupTarget } from '#server/backup-target.ts'
 import { newLog } from '#server/log.ts'

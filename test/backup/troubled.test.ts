@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { backupFilesOf, type BackupState } from '#server/backup/place.ts'
+import { backupFilesOf, type BackupState } from '#server/backup/backup-files.ts'
 import { ask } from '#test/database.ts'
 import { type ReadyService, startInstallation, type TestInstallation } from '#test/installation.ts'
 import { scrape } from '#test/metrics-scrape.ts'
