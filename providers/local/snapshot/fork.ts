@@ -25,15 +25,9 @@ import { inForce } from '../postgres/port-in-force.ts'
 import { ensureStopped, findPostmaster, readyPostmaster } from '../postgres/process.ts'
 import { requireDiskSpace } from '../host/disk-space.ts'
 import { failureOf, replaySettings, saveFailure, savePlan, SourceDamaged } from '../wal/replay.ts'
-import {
-  findSnapshot,
-  findStart,
-  findWay,
-  lastWalFileFor,
-  readSnapshot,
-  snapshotData,
-  snapshotJob,
-} from './snapshot.ts'
+import { snapshotJob } from './snapshot.ts'
+import { findSnapshot, readSnapshot, snapshotData } from './stored.ts'
+import { findStart, findWay, lastWalFileFor } from './way.ts'
 import { gatherWal } from '../wal/source-wal.ts'
 import { replaceFile } from '../host/tenant-files.ts'
 import { together } from '../../host/together.ts'

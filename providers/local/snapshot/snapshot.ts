@@ -6,12 +6,12 @@
 import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { messageOf } from '../../host/message.ts'
-import type { ObservedService, ObservedSnapshot, Restorable, WantedService, WantedSnapshot } from '../../provider.ts'
+import type { ObservedService, ObservedSnapshot, WantedService, WantedSnapshot } from '../../provider.ts'
 import { pruneArchive } from '../wal/archive.ts'
 import { copyRunning, copyStopped, type ClusterCopy } from './cluster-copy.ts'
 import { syncOne, syncTree } from '../host/tree.ts'
 import { ensureFolder, ensureRemoved } from '../host/effect.ts'
-import { isDiskFull, readIfThere, statIfThere } from '../../host/read.ts'
+import { isDiskFull, statIfThere } from '../../host/read.ts'
 import { findLock, withLock } from '../host/lock.ts'
 import { look_again_without_space_seconds, noSpaceSentence, type Node } from '../host/layout.ts'
 import type { Machine } from '../host/machine.ts'
@@ -21,9 +21,10 @@ import { Planted } from '../host/tenant-files.ts'
 import { readControl } from '../postgres/control-file.ts'
 import { ensureStopped, findPostmaster } from '../postgres/process.ts'
 import { ensureBeforeRemoved, findBefore, isExchanged, standing } from './before.ts'
-import { leftAt, readExchange } from '../wal/left.ts'
-import { fileIsOnPath, findPath, findPathTo, isOnPath, type Path } from '../wal/timeline.ts'
-import { archiveAt, pgWalOf, segmentNameOf, walPositionOf, segmentNumberOf, timelineOf } from '../wal/wal.ts'
+import { neededFor, restorableOf } from './periods.ts'
+import { facts_name, findSnapshot, listComplete } from './stored.ts'
+import { findPeriods } from './way.ts'
+import { segmentNameOf, walPositionOf } from '../wal/wal.ts'
 
 /** `pruned_up_to`: the WAL file up to which this process itself pruned a service's archive. Only saves a listing. */
 type SnapshotHost = Machine & { pruned_up_to: Map<string, string> }
@@ -31,8 +32,6 @@ type SnapshotHost = Machine & { pruned_up_to: Map<string, string> }
 export type ObservedSnapshots = Pick<ObservedService, 'restorable' | 'waiting_for' | 'look_again_seconds'> & {
   snapshots: ObservedSnapshot[]
 }
-
-export type Snapshot = ClusterCopy & { snapshot_id: string }
 
 const look_again_soon_seconds = 0.5
 const look_again_after_setback_seconds = 10
@@ -69,72 +68,9 @@ export async function ensureSnapshots(
   return { ...pace, ...outcome, snapshots, ...(restorable && { restorable }) }
 }
 
-/**
- * WAL that is not in the archive yet is in the WAL folder: every moment up to now, or to the end of a stopped service. From the newest
- * period backwards, as far as there is a snapshot from which the whole of a period is reached.
- */
-function restorableOf(complete: readonly Snapshot[], periods: readonly Period[]): Restorable | 'none' {
-  let from: Date | undefined
-  for (const [at, { leadsOn, until }] of [...periods.entries()].toReversed()) {
-    const oldest = complete.find((one) => leadsOn(one) && (until === undefined || one.taken_at <= until))
-    if (oldest === undefined) break
-    const begin = periods[at - 1]?.until
-    from = begin && begin > oldest.taken_at ? begin : oldest.taken_at
-    if (from === oldest.taken_at) break
-  }
-  return from ? { from, until: 'now' } : 'none'
-}
-
-/** Those that are wanted, and those by which the diverged ones among them are reached. Where that is not known, all. */
-function neededFor(
-  lasting: readonly WantedSnapshot[],
-  complete: readonly Snapshot[],
-  periods: readonly Period[] | undefined,
-): Set<string> {
-  if (periods === undefined) return new Set(complete.map(({ snapshot_id }) => snapshot_id))
-  const kept = new Set(lasting.map(({ snapshot_id }) => snapshot_id))
-  const starts = complete.flatMap((one) => {
-    const leadsOn = periods.find(({ until }) => until === undefined || one.taken_at <= until)?.leadsOn
-    if (!kept.has(one.snapshot_id) || leadsOn === undefined || leadsOn(one)) return []
-    return startOf(complete, one.taken_at, leadsOn) ?? []
-  })
-  return new Set([...kept, ...starts.map(({ snapshot_id }) => snapshot_id)])
-}
-
 /** Where a replica can take over from a primary that died meanwhile, that comes first; what has time is left to its pass. */
 function newLost(node: Node, wanted: WantedService): () => Promise<boolean> {
   return async () => isReplaceable(wanted) && (await findPostmaster(node)).died
-}
-
-/** Whether the service's WAL goes through the end of the snapshot, and from there to every later moment. */
-type LeadsOn = (snapshot: ClusterCopy) => boolean
-
-/** Until which moment the service was on a path of its WAL; without it: it still is. */
-type Period = { until?: Date; leadsOn: LeadsOn }
-
-async function findPeriods(node: Node): Promise<Period[]> {
-  const { left = [] } = (await readExchange(node)) ?? {}
-  const ends = left.map(({ until }) => new Date(until))
-  const ways = await Promise.all([...ends, undefined].map((until) => findWay(node, until)))
-  return ways.map(({ leadsOn }, at) => ({ leadsOn, ...(ends[at] && { until: ends[at] }) }))
-}
-
-/**
- * The path of the service's WAL, for which its data must be readable: where it is now, or where it was at a moment. `ended`: an
- * exchange of its data has ended it.
- */
-export async function findWay(node: Node, at?: Date): Promise<{ path: Path; leadsOn: LeadsOn; ended: boolean }> {
-  const folders = [pgWalOf(node.data), archiveAt(node.archive)]
-  const left = at && leftAt((await readExchange(node))?.left ?? [], at)
-  const path = left ? findPathTo(left.timeline, folders) : await findPath(node.data, folders)
-  const { segment_bytes } = await readControl(node.data)
-  return { path, leadsOn: (snapshot) => isThrough(path, snapshot, segment_bytes), ended: left !== undefined }
-}
-
-/** Whether the path goes through the end of the snapshot. */
-export function isThrough(path: Path, { start_wal_file, end_position }: ClusterCopy, segment_bytes: number): boolean {
-  const end = end_position ?? segmentNumberOf(start_wal_file, segment_bytes) * segment_bytes
-  return isOnPath(path, timelineOf(start_wal_file), end)
 }
 
 /** Begins what the rest of the pass need not wait for: a fork may be waiting. The server must be ready. */
@@ -151,51 +87,6 @@ export async function beginSnapshot(host: SnapshotHost, node: Node, wanted: Want
 
 /** The name of the job that takes a snapshot. */
 export const snapshotJob = ({ service_id }: Node, snapshot_id: string) => `${service_id}/snapshot ${snapshot_id}`
-
-export const snapshotData = (node: Node, snapshot_id: string) => join(node.snapshots, snapshot_id, 'data')
-
-/** The facts of a complete snapshot; undefined when there is none. */
-export async function findSnapshot(node: Node, snapshot_id: string): Promise<ClusterCopy | undefined> {
-  return await readSnapshot(join(node.snapshots, snapshot_id))
-}
-
-/** The same of a folder that lies elsewhere. */
-export async function readSnapshot(folder: string): Promise<ClusterCopy | undefined> {
-  const text = await readIfThere(join(folder, facts_name))
-  // Versions before this one moved the data of some snapshots into forks, and left the facts.
-  if (text === undefined || !(await statIfThere(join(folder, 'data')))) return undefined
-  const facts = JSON.parse(text) as Omit<ClusterCopy, 'taken_at'> & { taken_at: string } // written below, in one piece
-  return { ...facts, taken_at: new Date(facts.taken_at) }
-}
-
-/** The complete snapshots, in the order of their moments. */
-export async function listComplete(node: Node): Promise<Snapshot[]> {
-  const ids = (await readdir(node.snapshots)).filter((name) => !name.includes('.'))
-  const found = await Promise.all(ids.map((id) => findSnapshot(node, id)))
-  return found
-    .flatMap((facts, at) => (facts ? [{ ...facts, snapshot_id: ids[at] ?? '' }] : []))
-    .toSorted((a, b) => a.taken_at.getTime() - b.taken_at.getTime())
-}
-
-/** The snapshot from which a replay to this time begins; undefined when there is none. */
-export async function findStart(node: Node, time: Date, leadsOn: LeadsOn): Promise<Snapshot | undefined> {
-  return startOf(await listComplete(node), time, leadsOn)
-}
-
-const startOf = (complete: readonly Snapshot[], time: Date, leadsOn: LeadsOn): Snapshot | undefined =>
-  complete.findLast((one) => one.taken_at <= time && leadsOn(one))
-
-/** The WAL file up to which a replay to this moment needs the service's WAL; undefined when no snapshot can tell. */
-export async function lastWalFileFor(node: Node, path: Path, target_time: string): Promise<string | undefined> {
-  const { segment_bytes } = await readControl(node.data)
-  const commits = (await listComplete(node)).flatMap(({ commit }) => commit ?? [])
-  const later = commits.filter(({ ms }) => Date.parse(target_time) < ms)
-  // A diverged snapshot tells nothing of the service's own path.
-  const counting = later.filter(({ wal_file }) => fileIsOnPath(path, wal_file, segment_bytes))
-  return counting.toSorted((a, b) => a.ms - b.ms)[0]?.wal_file
-}
-
-const facts_name = 'snapshot.json'
 
 async function removeOthers({ effect }: SnapshotHost, node: Node, needed: ReadonlySet<string>): Promise<void> {
   const names = await readdir(node.snapshots)
