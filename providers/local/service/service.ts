@@ -2,35 +2,27 @@
 // it. Every step reads first, so a pass repeats nothing that already holds and finishes what a killed one began.
 // A service has one primary, which is meant wherever nothing else is said, and replicas that follow it.
 import type { ObservedEvent, ObservedService, WantedService } from '../../provider.ts'
-import { ensureDataDirectory, ensureDataRemoved, ensureHome, isLost } from '../postgres/data-directory.ts'
+import { ensureDataDirectory, ensureHome, isLost } from '../postgres/data-directory.ts'
 import { isDiskFull, statIfThere } from '../../host/read.ts'
-import { downOf, ensurePrimary, type ObservedPrimary } from '../ha/failover.ts'
+import { ensurePrimary, type ObservedPrimary } from '../ha/failover.ts'
 import { ensureForked, findSource } from '../snapshot/fork.ts'
-import { ensureRemoved } from '../host/effect.ts'
-import { findLock } from '../host/lock.ts'
-import type { PostgresInstallation } from '../postgres/installation.ts'
 import { listeningAt, noSpaceSentence, nodeOf, type Node } from '../host/layout.ts'
 import type { ServiceHost } from './service-host.ts'
-import { ensureNodesKilled, ensureNodesStopped, isBeingMade } from '../ha/nodes.ts'
-import { isReplaceable, listNodes } from '../postgres/nodes.ts'
-import { ensurePoolerRemoved, ensureResumed } from '../pooler/pooler.ts'
+import { isReplaceable } from '../postgres/nodes.ts'
+import { ensureResumed } from '../pooler/pooler.ts'
 import { inForce } from '../postgres/port-in-force.ts'
 import { findLeader } from '../postgres/primary.ts'
 import { ensurePromoted, startAsPrimary } from '../ha/promotion.ts'
 import { ensureReplayable, ensureReplayRemoved } from '../wal/replay.ts'
-import { ensureCertificate } from '../postgres/certificate.ts'
-import { ensureServerFiles } from '../postgres/files.ts'
 import { spare_job } from '../postgres/spare.ts'
-import { findPostmaster, type Hashes, type Postmaster } from '../postgres/process.ts'
-import { ensureInNetwork, hostsOf } from '../network/service-network.ts'
+import { findPostmaster, type Postmaster } from '../postgres/process.ts'
+import { ensureInNetwork } from '../network/service-network.ts'
 import { findLastWantedService } from './last-wanted.ts'
 import { progress, setback } from '../host/setback.ts'
 import { lost, withMore, type Observed } from './observed.ts'
 import { ensureWritersStopped } from './writes.ts'
 import { withPooler } from './pooling.ts'
 import { ensureLimits, ensureRunning, findInstallation, type Start } from './server.ts'
-import { floorOf } from '../postgres/control-file.ts'
-import { ensureSharedMemoryRemoved } from '../postgres/shared-memory.ts'
 import { beginSnapshot, ensureSnapshots } from '../snapshot/snapshot.ts'
 import { StandsStill } from '../postgres/standstill.ts'
 import { UnmadeExtension } from '../postgres/extensions.ts'
@@ -39,14 +31,14 @@ import { isStandby } from '../ha/standby-data.ts'
 import { together } from '../../host/together.ts'
 import { Planted } from '../host/tenant-files.ts'
 import { ensureStandbys } from '../ha/standbys.ts'
-import { ensureNotRelayed, ensureRelayedOrMoved } from '../ha/in-place.ts'
-import { ensureRelay, ensureRelayRemoved, ensureRelayOpen } from '../ha/relay.ts'
-import { ensureStandbyFiles } from '../ha/standby.ts'
-import { standbySpecOf } from '../ha/standby-spec.ts'
+import { ensureRelayedOrMoved } from '../ha/in-place.ts'
+import { ensureRelay, ensureRelayOpen } from '../ha/relay.ts'
 import { nodeName } from '../ha/synchronous.ts'
+import { ensureOff, ensureServiceRemoved } from './ending.ts'
 import { withExchange } from './exchange.ts'
 import { ensureLogin, isKnown } from './login.ts'
-import { ensureMasked, ensurePreparedRemoved } from './prepared.ts'
+import { ensureMasked } from './prepared.ts'
+import { ensureStartFiles, startWith } from './start-files.ts'
 
 const look_again_when_hopeless_seconds = 60
 
@@ -131,7 +123,7 @@ async function ensureAsWanted(host: ServiceHost, found: Node, wanted: WantedServ
     const meanwhile = async () => {
       const likely = await findInstallation(host, node, wanted)
       if (typeof likely === 'string') return
-      written.push({ ...(await ensureFiles(host, node, wanted, likely)), installation: likely })
+      written.push(await ensureStartFiles(host, node, wanted, likely))
     }
     const parent = await findLastWantedService(host.directory, source.service_id)
     const waiting =
@@ -156,32 +148,6 @@ async function ensureAsWanted(host: ServiceHost, found: Node, wanted: WantedServ
   if (wanted.power === 'off') return await ensureOff(host, node)
   const observed = await ensureServing(host, node, wanted, start)
   return await withPooler(host, node, wanted, observed)
-}
-
-async function ensureServiceRemoved(host: ServiceHost, base: Node): Promise<Observed> {
-  host.forget(base.service_id)
-  await host.jobs.end(base.service_id)
-  const making = await Promise.all((await listNodes(base)).map(isBeingMade))
-  if (making.includes(true) || (await findLock(base))) {
-    return progress('unknown', 'another server is copying its data')
-  }
-  await ensurePreparedRemoved(host, base)
-  await ensurePoolerRemoved(host, base)
-  await ensureRelayRemoved(host, base)
-  await ensureNodesKilled(host, base, 'user')
-  if (base.owner) await ensureSharedMemoryRemoved(host.effect, base.owner)
-  await ensureDataRemoved(host.effect, base)
-  return { state: 'absent', settled: true, events: [] }
-}
-
-async function ensureOff(host: ServiceHost, node: Node): Promise<Observed> {
-  host.forget(node.service_id)
-  await ensureRemoved(host.effect, 'sign of being down', downOf(node))
-  await ensurePoolerRemoved(host, node)
-  const waiting_for = await ensureNodesStopped(host, node, 'service')
-  if (waiting_for !== undefined) return progress('not_serving', waiting_for)
-  await ensureNotRelayed(host, node)
-  return { state: 'stopped', settled: true, events: [] }
 }
 
 async function ensureServing(host: ServiceHost, node: Node, wanted: WantedService, start: Start): Promise<Observed> {
@@ -255,34 +221,6 @@ function watch(host: ServiceHost, node: Node, wanted: WantedService, { pid }: Po
   host.disk_space_watch.track(node, pid)
   const quota_bytes = host.quotaBytesOf(wanted.size)
   if (quota_bytes !== undefined) host.quota_watch.track(node, { pid, quota_bytes })
-}
-
-async function ensureFiles(
-  host: ServiceHost,
-  node: Node,
-  wanted: WantedService,
-  installation: PostgresInstallation,
-): Promise<Hashes> {
-  const { size, extensions, reach: endpoint } = wanted
-  await ensureCertificate(host.effect, node, host.authority, hostsOf(wanted))
-  if (node.role === 'relayed') {
-    return await ensureStandbyFiles(host, standbySpecOf(node, node.number, wanted, installation))
-  }
-  // A node that takes over starts with the settings of the standby that it was. Of damaged data PostgreSQL itself reports what is wrong.
-  const floor = (await isStandby(node)) ? await floorOf(node.data).catch(() => undefined) : undefined
-  return await ensureServerFiles(host, installation, { size, extensions, endpoint, node, floor })
-}
-
-/** `written`: the files that this pass has written already. */
-async function startWith(
-  host: ServiceHost,
-  node: Node,
-  wanted: WantedService,
-  installation: PostgresInstallation,
-  written: readonly Start[],
-): Promise<Start> {
-  const known = written.find((start) => start.installation === installation)
-  return known ?? { ...(await ensureFiles(host, node, wanted, installation)), installation }
 }
 
 /** What is known without changing anything, when an earlier step did not succeed. */
