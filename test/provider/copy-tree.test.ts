@@ -155,6 +155,12 @@ test('removing takes the whole tree, follows no link, and is content when nothin
   await removeTree(from)
 })
 
+test('a tree that several remove at once is removed, and none of them fails', async () => {
+  for (let number = 0; number < 200; number += 1) mkdirSync(join(from, `${number}/a/b/c`), { recursive: true })
+  await Promise.all([removeTree(from), removeTree(from), removeTree(from)])
+  expect(listing(directory)).toEqual([])
+})
+
 const not_root = process.getuid?.() === 0 ? '' : ' (skipped: only root can give files away)'
 
 test('a copy has the same entries, the same contents and the same links', async () => {

@@ -238,9 +238,9 @@ function openEntry(folder: string, path: string, entry: string): number {
 /** The same for a path that leads through no folder of a service's user, or begins at an open one. */
 export async function removeTree(entry: string): Promise<void> {
   const stats = lstatSync(entry, { throwIfNoEntry: false })
-  if (stats === undefined) return
-  if (!stats.isDirectory()) return await unlink(entry).catch(undefinedIfAbsent)
-  const top = openSync(entry, as_folder)
+  if (!stats?.isDirectory()) return await unlink(entry).catch(undefinedIfAbsent)
+  const top = openIfThere(entry)
+  if (top === undefined) return
   try {
     let rounds = 0
     while (rounds < removal_rounds_max && (await removeRound(top))) rounds += 1
@@ -258,10 +258,12 @@ async function removeRound(top: number): Promise<boolean> {
   const folders = await removeFiles(top)
   for (const name of folders) {
     const entry = `${pathOf(top)}/${name}`
-    const folder = openSync(entry, as_folder)
+    const folder = openIfThere(entry)
+    if (folder === undefined) continue
     try {
       for (const below of await removeFiles(folder)) {
-        await rename(`${pathOf(folder)}/${below}`, `${pathOf(top)}/${randomBytes(8).toString('hex')}`)
+        const above = `${pathOf(top)}/${randomBytes(8).toString('hex')}`
+        await rename(`${pathOf(folder)}/${below}`, above).catch(undefinedIfAbsent)
       }
     } finally {
       closeSync(folder)
@@ -269,6 +271,15 @@ async function removeRound(top: number): Promise<boolean> {
     await rmdir(entry).catch(undefinedIfAbsent)
   }
   return folders.length > 0
+}
+
+/** Undefined where another pass or another server has removed it meanwhile. */
+function openIfThere(entry: string): number | undefined {
+  try {
+    return openSync(entry, as_folder)
+  } catch (error) {
+    return undefinedIfAbsent(error)
+  }
 }
 
 /** Returns the names of the folders, which stay. */
