@@ -56,6 +56,9 @@ type Answer = Record<string, unknown>
 export function newHowdah(options: HowdahOptions = {}): Howdah {
   const server = options.server ?? fromEnvironment('SERVER')
   if (server === undefined) throw new TypeError('say which server: newHowdah({ server }), or HOWDAH_SERVER')
+  if (!/^https?:/i.test(server) || !URL.canParse(server)) {
+    throw new TypeError(`the server must be a URL such as http://127.0.0.1:8080, not ${JSON.stringify(server)}`)
+  }
   const has_retries = options.retries === true
   const { fetch: given_fetch = globalThis.fetch, warn = warnOnConsole } = options
   const send = withVersionWatch(given_fetch, version, (theirs) =>

@@ -82,6 +82,12 @@ describe('objects', () => {
   })
 })
 
+test.each(['localhost:8080', '127.0.0.1:8080', 'ftp://127.0.0.1'])('%s is no server', (server) => {
+  expect(() => newHowdah({ server, token: 'x' })).toThrow(
+    `the server must be a URL such as http://127.0.0.1:8080, not "${server}"`,
+  )
+})
+
 test('a list that streams is an async iterator, which goes on over an interruption without a gap or a repetition', async () => {
   let streams = 0
   /** The first stream breaks after its first piece. */
