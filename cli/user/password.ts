@@ -90,5 +90,5 @@ export function newPassword(): string {
 }
 
 function wordFor({ name, service_id }: Service): string {
-  return /^[\w.-]+$/.test(name) ? name : service_id
+  return /^\w[\w.-]*$/.test(name) ? name : service_id
 }

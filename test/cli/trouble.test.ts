@@ -126,6 +126,11 @@ test('a password that no file can keep is printed', async () => {
   expect(applied).toMatchObject({ ...told, stdout: expect.stringMatching(/^The password of applied.*: [\w-]{32}$/m) })
 })
 
+test('a name that would be options is not the word by which psql is opened', async () => {
+  const ran = await howdahHere(['service', 'create', '--name=-c'])
+  expect(ran).toMatchObject({ code: 0, stderr: expect.stringMatching(/To connect: howdah service psql \w{10}\n$/) })
+})
+
 test('a password that its user chose is kept where clients find it, unless it shall not be', async () => {
   expect((await howdahHere(['service', 'create', 'chosen'])).code).toBe(0)
   const file = join(home, 'password')
