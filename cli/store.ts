@@ -20,7 +20,7 @@ export async function withStore<T>(config: Config, work: (db: Db) => Promise<T>)
   // Loaded only here, so that help and usage errors come at once.
   const { openStore } = await import('#server/store/access.ts')
   const { newLog } = await import('#server/log.ts')
-  const store = await openStore(config, installation, newLog('silent'))
+  const store = await openStore(config, installation, newLog('silent'), { onWait: tellWait })
   try {
     return await work(store.db)
   } finally {
@@ -28,6 +28,10 @@ export async function withStore<T>(config: Config, work: (db: Db) => Promise<T>)
     const is_needed = was_running || listRunning(config.data_dir).length > 0
     if (embedded && !is_needed) await stopMetadataStore(place)
   }
+}
+
+export function tellWait(reason: string): void {
+  console.error(`Waiting for the metadata store: ${reason}`)
 }
 
 /** An embedded store may be stopped; the operator's own is simply queried. */

@@ -63,6 +63,8 @@ export type StartOptions = {
   spares?: 0 | 1
   /** PostgreSQL's programs as another server of this process has found them, for tests that start many. */
   installations?: RegionParts['installations']
+  /** Told once, where the metadata store does not answer at first. */
+  onWait?: (reason: string) => void
   /** How often services are measured, for tests that cannot wait. */
   sample_interval_ms?: number
   /** More kinds of credentials, beside personal access tokens. */
@@ -111,7 +113,8 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
   const installation = await openInstallation(config.data_dir)
   const secret = await openSecret(config.data_dir)
 
-  const store = await openStore(config, installation, log, options.installations)
+  const { installations: programs, onWait } = options
+  const store = await openStore(config, installation, log, { programs, onWait })
   opened.defer(() => within(shutdown_grace_seconds, store.close(), log, 'the metadata store is still busy'))
   const { db } = store
   const { effect, spares, installations } = options

@@ -22,6 +22,12 @@ export type StoreAccess = {
 /** PostgreSQL's, as a search of this process has found them; absent: they are searched. */
 type Programs = Parameters<typeof findStoreBin>[1]
 
+export type StoreOptions = {
+  programs?: Programs
+  /** Told once, where the store does not answer at first. */
+  onWait?: ((reason: string) => void) | undefined
+}
+
 const patience_seconds = 60
 const retry_ms = 250
 const tell_every_ms = 5_000
@@ -30,9 +36,9 @@ export async function openStore(
   config: Config,
   installation: Installation,
   log: Log,
-  programs?: Programs,
+  options: StoreOptions = {},
 ): Promise<StoreAccess> {
-  const store = await openAnyStore(config, installation, log, programs)
+  const store = await openAnyStore(config, installation, log, options)
   try {
     const run = await migrate(store.db)
     if (run.length > 0) log.info({ migrations: run }, 'metadata store migrated')
@@ -48,7 +54,7 @@ export async function openAnyStore(
   config: Config,
   installation: Installation,
   log: Log,
-  programs?: Programs,
+  { programs, onWait }: StoreOptions = {},
 ): Promise<StoreAccess> {
   const kind = config.database_url === undefined ? 'embedded' : 'external'
   const store =
@@ -65,7 +71,7 @@ export async function openAnyStore(
     await store.close()
   }
   try {
-    await waitFor(db, log)
+    await waitFor(db, log, onWait)
     return { db, kind, close }
   } catch (error) {
     await close()
@@ -81,7 +87,7 @@ export async function getStoreBin({ local_directory }: Installation, programs?: 
   )
 }
 
-async function waitFor(db: Db, log: Log): Promise<void> {
+async function waitFor(db: Db, log: Log, onWait: StoreOptions['onWait']): Promise<void> {
   const started = performance.now()
   let told_at = -Infinity
   for (;;) {
@@ -98,6 +104,7 @@ async function waitFor(db: Db, log: Log): Promise<void> {
       }
       if (now - told_at > tell_every_ms) {
         log.warn({ reason }, 'waiting for the metadata store')
+        if (told_at < 0) onWait?.(reason)
         told_at = now
       }
       await pause(retry_ms)

@@ -164,6 +164,18 @@ describe('on an installation', () => {
     })
   })
 
+  test('a command that waits for the metadata store of DATABASE_URL says so', async () => {
+    const silent = { DATABASE_URL: 'postgres://ada@127.0.0.1:9/none' }
+    const told = 'Waiting for the metadata store: connect ECONNREFUSED 127.0.0.1:9\n'
+    for (const words of [
+      ['admin', 'token', 'list'],
+      ['start', '--port', '0'],
+    ]) {
+      const ran = await howdah([...words, ...place], silent, ['timeout', '8'])
+      expect(ran).toMatchObject({ stdout: '', stderr: told })
+    }
+  })
+
   test('commands work without a server, and leave no store running that they started', async () => {
     await run('stop', '--all')
     expect(await run('admin', 'token', 'list')).toContain('first token')
