@@ -2,6 +2,7 @@
 // undumpable process is root's), so users are read from its status, all four of them.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { errorCode } from './read.ts'
 
 export type HostProcess = {
   pid: number
@@ -92,7 +93,8 @@ export function isAtWork(pid: number): boolean {
 function threadsOf(pid: number): string[] {
   try {
     return readdirSync(`/proc/${pid}/task`)
-  } catch {
+  } catch (error) {
+    throwIfExhausted(error)
     return []
   }
 }
@@ -107,7 +109,13 @@ function statOf(pid: number | string): string[] {
 function textOf(path: string): string {
   try {
     return readFileSync(path, 'latin1')
-  } catch {
+  } catch (error) {
+    throwIfExhausted(error)
     return ''
   }
+}
+
+/** Without a file handle, or memory, nothing is known of a process. Taken for dead, it would lose its lock, or be replaced while it runs. */
+function throwIfExhausted(error: unknown): void {
+  if (['EMFILE', 'ENFILE', 'ENOMEM'].includes(errorCode(error) ?? '')) throw error
 }
