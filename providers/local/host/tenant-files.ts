@@ -186,10 +186,15 @@ export function newSocketTo(folder: string, name: string): Socket {
 
 function openSocket(folder: string, name: string): number {
   const handle = openSync(`${folder}/${name}`, as_entry)
-  const stats = fstatSync(handle)
-  if (stats.isSocket() && stats.uid === statSync(folder).uid) return handle
-  closeSync(handle)
-  throw new Planted(folder, name, stats.isSocket() ? 'a socket of another user' : kindOf(stats))
+  try {
+    // Where the disk fails, the entry is opened all the same, and neither of these is known.
+    const stats = fstatSync(handle)
+    if (stats.isSocket() && stats.uid === statSync(folder).uid) return handle
+    throw new Planted(folder, name, stats.isSocket() ? 'a socket of another user' : kindOf(stats))
+  } catch (error) {
+    closeSync(handle)
+    throw error
+  }
 }
 
 /** What `work` returns for the entry, reached below the handle of its folder; undefined when there is no such folder. */
