@@ -71,7 +71,7 @@ export function newRestic({ target, cache, key, secrets, signal }: Access): Rest
     ...(secrets.aws_secret_access_key !== undefined && { AWS_SECRET_ACCESS_KEY: secrets.aws_secret_access_key }),
   }
   const limits = target.upload_kib_per_second === undefined ? [] : ['--limit-upload', `${target.upload_kib_per_second}`]
-  const run = async (key_file: string, args: readonly string[], options: RunOptions): Promise<string> => {
+  const run = async (opened_by: NodeJS.ProcessEnv, args: readonly string[], options: RunOptions): Promise<string> => {
     const { timeout_seconds, cwd = '/', as_root = false, input, may_lack = false } = options
     const restic = await findProgram('restic')
     if (restic === undefined) throw new ResticError(missing_sentence)
@@ -85,7 +85,7 @@ export function newRestic({ target, cache, key, secrets, signal }: Access): Rest
     const [program = '', ...words] = [...withRights(as_root), ...command, ...unshared, ...limits, ...args]
     const child = spawn(program, words, {
       cwd,
-      env: { ...env, RESTIC_PASSWORD_FILE: key_file, ...(key_id !== undefined && { RESTIC_KEY_HINT: key_id }) },
+      env: { ...env, ...opened_by, ...(key_id !== undefined && { RESTIC_KEY_HINT: key_id }) },
       stdio: ['pipe', 'pipe', 'pipe'],
     })
     const stop = () => child.kill('SIGINT')
@@ -108,11 +108,12 @@ export function newRestic({ target, cache, key, secrets, signal }: Access): Rest
       sentenceOf(stderr) || `restic ${args[0]} ended with code ${child.exitCode ?? child.signalCode}`,
     )
   }
-  return async (args, options) =>
-    'file' in key ? run(key.file, args, options) : withKeyFile(key.text, (file) => run(file, args, options))
+  // No file has a key that is not to stay here: a process that is killed would leave it.
+  const opened_by = 'file' in key ? { RESTIC_PASSWORD_FILE: key.file } : { RESTIC_PASSWORD: key.text }
+  return (args, options) => run(opened_by, args, options)
 }
 
-/** restic reads its passwords from files: a key that is in none is written to one for as long as restic runs. */
+/** restic reads new passwords from files: a key that is in none is written to one for as long as restic runs. */
 export async function withKeyFile<T>(key: string, work: (file: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'howdah-key-'))
   try {

@@ -2,7 +2,8 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { chmodSync, chownSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { mayGiveUsers } from '#providers/host/privilege.ts'
@@ -57,4 +58,6 @@ test.skipIf(why)(`restic ends with the process that runs it, also when that is k
     await until(async () => (await listRestic()).length === 0, { what: `restic ends, which runs ${rights}` })
     rmSync(to, { recursive: true })
   }
+  // Nor is the key left that opens the repository.
+  expect(readdirSync(tmpdir()).filter((name) => name.startsWith('howdah-key-'))).toEqual([])
 })
