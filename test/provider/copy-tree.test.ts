@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { copyTree } from '#providers/local/host/copy-tree.ts'
-import { removeTree } from '#providers/local/host/tenant-files.ts'
+import { removeTree } from '#providers/local/host/remove-tree.ts'
 import { chownTree, syncTree } from '#providers/local/host/tree.ts'
 import { until } from '#test/until.ts'
 

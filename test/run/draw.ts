@@ -12,6 +12,7 @@ export const long_faults = [
   'test/backup/growing-wal.test.ts',
   'test/backup/ordinary-user.test.ts',
   'test/backup/owner.test.ts',
+  'test/backup/restore-end.test.ts',
   'test/backup/rewound.test.ts',
   'test/backup/troubled.test.ts',
   'test/backup/upkeep.test.ts',

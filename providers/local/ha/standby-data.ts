@@ -11,7 +11,8 @@ import type { Node } from '../host/layout.ts'
 import type { HaHost } from './ha-host.ts'
 import { requireDiskSpace } from '../host/disk-space.ts'
 import { ensureKilled } from '../postgres/process.ts'
-import { findEntry, listNames, removeTree, replaceFile } from '../host/tenant-files.ts'
+import { removeTree } from '../host/remove-tree.ts'
+import { findEntry, listNames, replaceFile } from '../host/tenant-files.ts'
 
 /** Throws when the copy failed, such as by a full disk. */
 export async function ensureStandbyData(host: HaHost, node: Node, primary: Node): Promise<'there' | 'copying'> {

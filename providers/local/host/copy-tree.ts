@@ -29,7 +29,8 @@ import { errorCode, isDiskFull } from '../../host/read.ts'
 import { diskBytes, requireDiskSpace } from './disk-space.ts'
 import { entriesOf } from './entries.ts'
 import { lengthOf } from './storage.ts'
-import { openFile, openFolder, openIn, type OpenFolder, pathOf, Planted } from './tenant-files.ts'
+import { pathOf } from './handle.ts'
+import { openFile, openFolder, openIn, type OpenFolder, Planted } from './tenant-files.ts'
 import { inLanes } from '../../host/together.ts'
 
 export type CopyOptions = {

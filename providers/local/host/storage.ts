@@ -4,7 +4,8 @@ import { closeSync, fstatSync, type Stats } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as others } from 'node:timers/promises'
 import { entries_per_turn } from './entries.ts'
-import { listStats, openFolder, pathOf } from './tenant-files.ts'
+import { pathOf } from './handle.ts'
+import { listStats, openFolder } from './tenant-files.ts'
 
 const block_bytes = 512
 /** PostgreSQL's own files lie in five folders at most. */

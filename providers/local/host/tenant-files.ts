@@ -7,15 +7,15 @@
 //    waits for the other end of a pipe.
 // 3. Names are removed and renamed below a handle; the system follows no link in the last component of either.
 // 4. Any other entry is `Planted`, an error that names it.
-import { randomBytes } from 'node:crypto'
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats, statSync } from 'node:fs'
-import { open, rename, rmdir, unlink } from 'node:fs/promises'
+import { open, rename } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { basename, dirname } from 'node:path'
 import type { Owner } from '../../host/user-map.ts'
 import { errorCode, undefinedIfAbsent } from '../../host/read.ts'
 import { entriesOf, namesIn } from './entries.ts'
-import { inLanes } from '../../host/together.ts'
+import { as_folder, pathOf } from './handle.ts'
+import { removeTree } from './remove-tree.ts'
 import { syncOne } from './tree.ts'
 
 /** The message is for the tenant, who alone can undo it. */
@@ -26,7 +26,6 @@ export class Planted extends Error {
   }
 }
 
-const as_folder = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
 const as_file = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 const as_new_file = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
 /** O_PATH, which Node has no name for: a handle of the entry itself, whatever it is, without opening it. */
@@ -36,11 +35,6 @@ const text_bytes_max = 1024 ** 2
 /** An archive of eight terabytes has so many. */
 const names_max = 1_000_000
 const scratch = Buffer.allocUnsafeSlow(16_384)
-/** A removal that is not finished by then competes with a process that goes on adding; the next pass goes on. */
-const removal_rounds_max = 1_000
-
-/** The path of an open entry, wherever it is moved meanwhile. */
-export const pathOf = (handle: number) => `/proc/self/fd/${handle}`
 
 /** The caller closes the handle. ENOENT is thrown when there is no such folder. */
 export function openFolder(folder: string, below = ''): number {
@@ -238,61 +232,6 @@ function openEntry(folder: string, path: string, entry: string): number {
     const what = { ELOOP: 'a link', ENXIO: 'a socket' }[errorCode(error) ?? '']
     throw what === undefined ? error : new Planted(folder, path, what)
   }
-}
-
-/** The same for a path that leads through no folder of a service's user, or begins at an open one. */
-export async function removeTree(entry: string): Promise<void> {
-  const stats = lstatSync(entry, { throwIfNoEntry: false })
-  if (!stats?.isDirectory()) return await unlink(entry).catch(undefinedIfAbsent)
-  const top = openIfThere(entry)
-  if (top === undefined) return
-  try {
-    let rounds = 0
-    while (rounds < removal_rounds_max && (await removeRound(top))) rounds += 1
-  } finally {
-    closeSync(top)
-  }
-  await rmdir(entry).catch(undefinedIfAbsent)
-}
-
-/**
- * Removes the files of the folder and of its folders; their folders move up one level. So a tree of any depth is removed with two
- * handles at a time. False when nothing is left.
- */
-async function removeRound(top: number): Promise<boolean> {
-  const folders = await removeFiles(top)
-  for (const name of folders) {
-    const entry = `${pathOf(top)}/${name}`
-    const folder = openIfThere(entry)
-    if (folder === undefined) continue
-    try {
-      for (const below of await removeFiles(folder)) {
-        const above = `${pathOf(top)}/${randomBytes(8).toString('hex')}`
-        await rename(`${pathOf(folder)}/${below}`, above).catch(undefinedIfAbsent)
-      }
-    } finally {
-      closeSync(folder)
-    }
-    await rmdir(entry).catch(undefinedIfAbsent)
-  }
-  return folders.length > 0
-}
-
-/** Undefined where another pass or another server has removed it meanwhile. */
-function openIfThere(entry: string): number | undefined {
-  try {
-    return openSync(entry, as_folder)
-  } catch (error) {
-    return undefinedIfAbsent(error)
-  }
-}
-
-/** Returns the names of the folders, which stay. */
-async function removeFiles(folder: number): Promise<string[]> {
-  const [folders, others]: [string[], string[]] = [[], []]
-  for await (const entry of entriesOf(pathOf(folder))) (entry.isDirectory() ? folders : others).push(entry.name)
-  await inLanes(others, (name) => unlink(`${pathOf(folder)}/${name}`).catch(undefinedIfAbsent))
-  return folders
 }
 
 const isOtherKind = (error: unknown) => ['ENOTDIR', 'ELOOP'].includes(errorCode(error) ?? '')

@@ -7,7 +7,7 @@ import { chmod, mkdir, open, readdir, rename } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { newAuthority, parseAuthority, type Authority } from '../../postgres/certificate.ts'
 import { readIfThere } from '../../host/read.ts'
-import { removeTree } from '../host/tenant-files.ts'
+import { removeTree } from '../host/remove-tree.ts'
 import { syncOne } from '../host/tree.ts'
 
 /** Finds the authority in this directory and makes it if there is none. */

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { messageOf } from '../../host/message.ts'
 import { copyTree } from '../host/copy-tree.ts'
-import { removeTree } from '../host/tenant-files.ts'
+import { removeTree } from '../host/remove-tree.ts'
 import { syncTree } from '../host/tree.ts'
 
 export type PostgresInstallation = {

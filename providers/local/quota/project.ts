@@ -15,7 +15,9 @@ import type { Effect } from '../host/effect.ts'
 import type { Owner } from '../../host/user-map.ts'
 import type { Node } from '../host/layout.ts'
 import { isDiskFull } from '../../host/read.ts'
-import { openFolder, pathOf, removeTree } from '../host/tenant-files.ts'
+import { pathOf } from '../host/handle.ts'
+import { removeTree } from '../host/remove-tree.ts'
+import { openFolder } from '../host/tenant-files.ts'
 import type { Used } from './rules.ts'
 
 export type Projects = {
