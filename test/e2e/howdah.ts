@@ -23,15 +23,20 @@ export type Started = {
   end(signal?: NodeJS.Signals): Promise<number | null>
 }
 
-/** prefix: words before the command, such as those that make it run as another user. */
+/**
+ * prefix: words before the command, such as those that make it run as another user. isEnough: told what it has said on stderr by then,
+ * whether it is to end.
+ */
 export async function howdah(
   words: readonly string[],
   env: NodeJS.ProcessEnv = {},
   prefix: readonly string[] = [],
+  isEnough?: (stderr: string) => boolean,
 ): Promise<Finished> {
   const child = spawnHowdah(words, env, prefix)
   const stdout = collect(child.stdout)
   const stderr = collect(child.stderr)
+  if (isEnough) child.stderr.on('data', () => isEnough(stderr()) && child.kill('SIGKILL'))
   await once(child, 'close')
   return { code: child.exitCode, stdout: stdout(), stderr: stderr() }
 }

@@ -13,7 +13,7 @@ import { signalIfThere } from '../../host/daemon.ts'
 import { ensureFenced } from './fence.ts'
 import { ensureFolder, ensureRemoved, type Effect } from '../host/effect.ts'
 import type { Node } from '../host/layout.ts'
-import { statIfThere } from '../../host/read.ts'
+import { isExhausted, statIfThere } from '../../host/read.ts'
 import { findPostmaster } from '../postgres/process.ts'
 import { findEntry } from '../host/tenant-files.ts'
 import type { Position } from './quorum.ts'
@@ -148,7 +148,10 @@ async function tailOf(lost: Node, elected: Node, position: Position): Promise<Ta
 
 /** From the file with the position on, oldest first. An unreadable folder offers nothing; then the replica has what it has. */
 async function listAfter(lost: Node, position: Position): Promise<Segment[]> {
-  const segments = await listSegments(pgWalOf(lost.data)).catch(() => [])
+  const segments = await listSegments(pgWalOf(lost.data)).catch((error: unknown): Segment[] => {
+    if (isExhausted(error)) throw error
+    return []
+  })
   return segments.filter((one) => one.number >= numberOf(position, one) && timelineOf(one.name) >= position.timeline)
 }
 
