@@ -5,10 +5,10 @@ import type { QueryResult } from '#contract/query.ts'
 import type { Service } from '#contract/service.ts'
 import { type Options, UsageError } from '../command.ts'
 import type { Context } from './context.ts'
+import type { Answered } from './ids.ts'
 import { parseMoment } from './moment.ts'
 import type { Column } from './output.ts'
 import { partOf, queryCsv, queryTable } from './query-table.ts'
-import type { Answered } from './run-endpoint.ts'
 import type { Session } from './session.ts'
 
 export type Extra = {

@@ -35,6 +35,8 @@ export function thingsOf({ path }: Pick<Endpoint, 'path'>): Things {
 }
 
 export type Ids = Readonly<Record<string, string>>
+/** A request by the ids that its words meant, and what came of it. */
+export type Answered = { ids: Ids; body: Record<string, unknown> | undefined; answer: unknown }
 
 export function hasIdForm(name: PathIdName, word: string): boolean {
   return new RegExp(path_ids[name].pattern).test(word)

@@ -5,8 +5,8 @@ import { type Connection, connectionLine, connectionOf } from '#contract/connect
 import type { Service } from '#contract/service.ts'
 import { type Context, formatOf } from './context.ts'
 import { ensureCa } from './ca.ts'
+import type { Answered } from './ids.ts'
 import { pgpassFile, savePassword } from './pgpass.ts'
-import type { Answered } from './run-endpoint.ts'
 import type { Session } from './session.ts'
 
 const password_bytes = 24

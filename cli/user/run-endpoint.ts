@@ -9,7 +9,7 @@ import type { Service } from '#contract/service.ts'
 import { CommandError, exit_codes } from '../command.ts'
 import { type Context, formatOf, projectOf, serviceWord } from './context.ts'
 import type { Extra } from './extras.ts'
-import { anyCall, hasIdForm, idNamed, type Ids, named_things, thingsOf, withIds } from './ids.ts'
+import { type Answered, anyCall, hasIdForm, idNamed, type Ids, named_things, thingsOf, withIds } from './ids.ts'
 import { derivedColumns, printAnswer } from './output.ts'
 import { bodyFrom, id_words, keyFor, mayAsk, pathIdsOf, queryFrom } from './request-of.ts'
 import type { Session } from './session.ts'
@@ -17,7 +17,6 @@ import { confirm } from './terminal.ts'
 import { timeoutOf, type Waited, waitUntilAtRest } from './waiting.ts'
 
 type Chosen = { name: EndpointName; endpoint: Endpoint; extra: Extra }
-export type Answered = { ids: Ids; body: Record<string, unknown> | undefined; answer: unknown }
 
 /** Copies take time; the rest is soon done. */
 const long_timeout = '30m'
