@@ -4,6 +4,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { sharedMemoryOf } from '#test/shared-memory.ts'
 import { timed } from './figures.ts'
 import {
   bin,
@@ -30,12 +31,16 @@ export async function floorFailover(folder: string): Promise<number> {
       await copy(primary, standby)
       await start(standby, `host=${primary.folder} port=${primary.port} user=postgres`)
       await until(async () => (await ask(primary, 'select count(*) from pg_stat_replication')) === '1')
-      return await timed(async () => {
+      // The segment by which PostgreSQL knows that it still runs stays after such a death.
+      const left = sharedMemoryOf([pidAt(primary.data) ?? []].flat())
+      const ms = await timed(async () => {
         killAt(primary.data, 'SIGKILL')
         await ask(standby, 'select pg_promote(false)')
         await until(async () => (await ask(standby, 'select pg_is_in_recovery()')) === 'false')
         await ask(standby, 'insert into kept values (1)')
       })
+      left.remove()
+      return ms
     })
   })
 }
