@@ -3,13 +3,13 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Login } from '#contract/auth.ts'
 import { Button } from '../part/button.tsx'
-import { Confirm } from '../part/confirm.tsx'
+import { ConfirmAct } from '../confirm-act.tsx'
 import { Card, layout, Skeleton } from '../part/layout.tsx'
 import { Problem } from '../part/problem.tsx'
 import { Tag } from '../part/status.tsx'
 import { Table } from '../part/table.tsx'
 import { Time } from '../part/time.tsx'
-import { q, useAct } from '../query.ts'
+import { q } from '../query.ts'
 
 export function Logins() {
   const { data, error, refetch } = useQuery(q('listLogins', {}))
@@ -51,24 +51,18 @@ export function Logins() {
           ]}
         />
       )}
-      {ending !== undefined && <End login={ending} onClose={() => setEnding(undefined)} />}
+      {ending !== undefined && (
+        <ConfirmAct
+          act="endLogin"
+          input={{ login_id: ending.id }}
+          confirmation={{
+            title: `End the login in ${ending.client_name}?`,
+            button: 'End it',
+            lines: ['The program is refused from now on, until you log in there again.'],
+          }}
+          onClose={() => setEnding(undefined)}
+        />
+      )}
     </Card>
-  )
-}
-
-function End({ login, onClose }: { login: Login; onClose: () => void }) {
-  const { mutate, isPending, error } = useAct('endLogin')
-  return (
-    <Confirm
-      confirmation={{
-        title: `End the login in ${login.client_name}?`,
-        button: 'End it',
-        lines: ['The program is refused from now on, until you log in there again.'],
-      }}
-      pending={isPending}
-      error={error}
-      onConfirm={() => mutate({ login_id: login.id }, { onSuccess: onClose })}
-      onClose={onClose}
-    />
   )
 }

@@ -7,7 +7,7 @@ import type { Service } from '#contract/service.ts'
 import { useMay } from '../may.ts'
 import { bytes } from '../part/amount.ts'
 import { Button } from '../part/button.tsx'
-import { Confirm } from '../part/confirm.tsx'
+import { ConfirmAct } from '../confirm-act.tsx'
 import { Card, Skeleton } from '../part/layout.tsx'
 import { Problem } from '../part/problem.tsx'
 import { Status } from '../part/status.tsx'
@@ -43,7 +43,16 @@ export function Snapshots({ service }: { service: Service }) {
         <SnapshotTable snapshots={data} reason={may('deleteSnapshot')} onRemove={setRemoving} />
       )}
       {removing !== undefined && (
-        <Removal {...{ project_id, service_id, snapshot_id: removing }} onClose={() => setRemoving(undefined)} />
+        <ConfirmAct
+          act="deleteSnapshot"
+          input={{ project_id, service_id, snapshot_id: removing }}
+          confirmation={{
+            title: 'Delete this snapshot?',
+            button: 'Delete',
+            lines: ['If it is the oldest, moments between it and the next one can no longer be restored.'],
+          }}
+          onClose={() => setRemoving(undefined)}
+        />
       )}
     </Card>
   )
@@ -87,25 +96,6 @@ function SnapshotTable({ snapshots, reason, onRemove }: TableProps) {
           ),
         },
       ]}
-    />
-  )
-}
-
-type RemovalProps = { project_id: string; service_id: string; snapshot_id: string; onClose: () => void }
-
-function Removal({ onClose, ...input }: RemovalProps) {
-  const { mutate, isPending, error } = useAct('deleteSnapshot')
-  return (
-    <Confirm
-      confirmation={{
-        title: 'Delete this snapshot?',
-        button: 'Delete',
-        lines: ['If it is the oldest, moments between it and the next one can no longer be restored.'],
-      }}
-      pending={isPending}
-      error={error}
-      onConfirm={() => mutate(input, { onSuccess: onClose })}
-      onClose={onClose}
     />
   )
 }

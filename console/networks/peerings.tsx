@@ -6,7 +6,7 @@ import type { Peering } from '#contract/peering.ts'
 import type { Vpc } from '#contract/vpc.ts'
 import { useMay } from '../may.ts'
 import { Button } from '../part/button.tsx'
-import { Confirm } from '../part/confirm.tsx'
+import { ConfirmAct } from '../confirm-act.tsx'
 import { FormDialog } from '../part/dialog.tsx'
 import { SelectField, TextField } from '../part/field.tsx'
 import { Card, layout, Skeleton } from '../part/layout.tsx'
@@ -68,11 +68,22 @@ export function Peerings({ project_id, vpc }: PeeringsProps) {
       )}
       {creating && <CreatePeering project_id={project_id} vpc={vpc} onClose={() => setCreating(false)} />}
       {removing !== undefined && (
-        <RemovePeering project_id={project_id} vpc={vpc} peering={removing} onClose={() => setRemoving(undefined)} />
+        <ConfirmAct
+          act="deletePeering"
+          input={{ project_id, vpc_id: vpc.id, peering_id: removing.id }}
+          confirmation={deletionOf(removing)}
+          onClose={() => setRemoving(undefined)}
+        />
       )}
     </Card>
   )
 }
+
+const deletionOf = ({ peer_vpc_id }: Peering) => ({
+  title: `Delete the peering with VPC ${peer_vpc_id}?`,
+  button: 'Delete',
+  lines: ['Nothing passes any more in either direction, open connections included.'],
+})
 
 function Peer({ project_id, peering }: { project_id: string; peering: Peering }) {
   const { data: own = [] } = useQuery(q('listVpcs', { project_id }))
@@ -136,27 +147,5 @@ function CreatePeering({ project_id, vpc, onClose }: PeeringsProps & { onClose: 
         Where you administer both projects, both sides are made at once. Else the other side must agree.
       </p>
     </FormDialog>
-  )
-}
-
-function RemovePeering({
-  project_id,
-  vpc,
-  peering,
-  onClose,
-}: PeeringsProps & { peering: Peering; onClose: () => void }) {
-  const { mutate, isPending, error } = useAct('deletePeering')
-  return (
-    <Confirm
-      confirmation={{
-        title: `Delete the peering with VPC ${peering.peer_vpc_id}?`,
-        button: 'Delete',
-        lines: ['Nothing passes any more in either direction, open connections included.'],
-      }}
-      pending={isPending}
-      error={error}
-      onConfirm={() => mutate({ project_id, vpc_id: vpc.id, peering_id: peering.id }, { onSuccess: onClose })}
-      onClose={onClose}
-    />
   )
 }

@@ -7,7 +7,7 @@ import type { Service } from '#contract/service.ts'
 import type { Vpc } from '#contract/vpc.ts'
 import { useMay } from '../may.ts'
 import { Button } from '../part/button.tsx'
-import { Confirm } from '../part/confirm.tsx'
+import { ConfirmAct } from '../confirm-act.tsx'
 import { CopyText } from '../part/copy.tsx'
 import { FormDialog } from '../part/dialog.tsx'
 import { TextField } from '../part/field.tsx'
@@ -111,10 +111,11 @@ function RenameVpc({ project_id, vpc, onClose }: VpcProps) {
 }
 
 function RemoveVpc({ project_id, vpc, onClose }: VpcProps) {
-  const { mutate, isPending, error } = useAct('deleteVpc')
   const navigate = useNavigate()
   return (
-    <Confirm
+    <ConfirmAct
+      act="deleteVpc"
+      input={{ project_id, vpc_id: vpc.id }}
       confirmation={{
         title: `Delete ${vpc.name}?`,
         button: 'Delete',
@@ -123,11 +124,7 @@ function RemoveVpc({ project_id, vpc, onClose }: VpcProps) {
           'While services are in it or it has peerings it stays, and the answer names them.',
         ],
       }}
-      pending={isPending}
-      error={error}
-      onConfirm={() =>
-        mutate({ project_id, vpc_id: vpc.id }, { onSuccess: () => void navigate({ to: paths.networks(project_id) }) })
-      }
+      onDone={() => void navigate({ to: paths.networks(project_id) })}
       onClose={onClose}
     />
   )

@@ -6,7 +6,7 @@ import type { Role } from '#contract/endpoint.ts'
 import type { Member } from '#contract/member.ts'
 import { useMay } from '../may.ts'
 import { Button } from '../part/button.tsx'
-import { Confirm } from '../part/confirm.tsx'
+import { ConfirmAct } from '../confirm-act.tsx'
 import { FormDialog } from '../part/dialog.tsx'
 import { TextField } from '../part/field.tsx'
 import { Page, Skeleton } from '../part/layout.tsx'
@@ -140,17 +140,15 @@ function AddMember({ project_id, onClose }: { project_id: string; onClose: () =>
 }
 
 function RemoveMember({ project_id, member, onClose }: { project_id: string; member: Member; onClose: () => void }) {
-  const { mutate, isPending, error } = useAct('removeMember')
   return (
-    <Confirm
+    <ConfirmAct
+      act="removeMember"
+      input={{ project_id, user_id: member.user_id }}
       confirmation={{
         title: `Remove ${member.name}?`,
         button: 'Remove',
         lines: ['They lose the project at once.', 'The tokens that they issued in this project stop working.'],
       }}
-      pending={isPending}
-      error={error}
-      onConfirm={() => mutate({ project_id, user_id: member.user_id }, { onSuccess: onClose })}
       onClose={onClose}
     />
   )

@@ -6,13 +6,13 @@ import type { Token } from '#contract/token.ts'
 import { useMay } from '../may.ts'
 import { AsCommand } from '../part/as-command.tsx'
 import { Button } from '../part/button.tsx'
-import { Confirm } from '../part/confirm.tsx'
+import { ConfirmAct } from '../confirm-act.tsx'
 import { Empty, Page, Skeleton } from '../part/layout.tsx'
 import { Problem } from '../part/problem.tsx'
 import { Tag } from '../part/status.tsx'
 import { Table } from '../part/table.tsx'
 import { Time } from '../part/time.tsx'
-import { q, useAct } from '../query.ts'
+import { q } from '../query.ts'
 import { CreateToken } from './create-token.tsx'
 import css from './people.module.css'
 
@@ -50,7 +50,16 @@ export function Tokens() {
       )}
       {creating && <CreateToken project_id={project_id} onClose={() => setCreating(false)} />}
       {revoking !== undefined && (
-        <Revoke project_id={project_id} token={revoking} onClose={() => setRevoking(undefined)} />
+        <ConfirmAct
+          act="revokeToken"
+          input={{ project_id, public_key: revoking.public_key }}
+          confirmation={{
+            title: `Revoke ${revoking.name}?`,
+            button: 'Revoke',
+            lines: ['Programs that use it are refused from now on.'],
+          }}
+          onClose={() => setRevoking(undefined)}
+        />
       )}
     </Page>
   )
@@ -105,21 +114,4 @@ function TokenTable({ tokens, reason, onRevoke }: TableProps) {
 
 function isStale({ last_used_at, created }: Token): boolean {
   return Date.now() - Date.parse(last_used_at ?? created) > stale_ms
-}
-
-function Revoke({ project_id, token, onClose }: { project_id: string; token: Token; onClose: () => void }) {
-  const { mutate, isPending, error } = useAct('revokeToken')
-  return (
-    <Confirm
-      confirmation={{
-        title: `Revoke ${token.name}?`,
-        button: 'Revoke',
-        lines: ['Programs that use it are refused from now on.'],
-      }}
-      pending={isPending}
-      error={error}
-      onConfirm={() => mutate({ project_id, public_key: token.public_key }, { onSuccess: onClose })}
-      onClose={onClose}
-    />
-  )
 }

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { nameProblem } from '#contract/problem.ts'
 import { useMay } from '../may.ts'
 import { Button } from '../part/button.tsx'
-import { Confirm } from '../part/confirm.tsx'
+import { ConfirmAct } from '../confirm-act.tsx'
 import { CopyText } from '../part/copy.tsx'
 import { TextField } from '../part/field.tsx'
 import { Form } from '../part/form.tsx'
@@ -71,7 +71,6 @@ function Rename({ project_id, name: current }: { project_id: string; name: strin
 
 function Remove({ project_id, name }: { project_id: string; name: string }) {
   const [asking, setAsking] = useState(false)
-  const { mutate, isPending, error } = useAct('deleteProject')
   const may = useMay(project_id)
   const navigate = useNavigate()
   return (
@@ -87,16 +86,16 @@ function Remove({ project_id, name }: { project_id: string; name: string }) {
         Its members lose it and its tokens stop working. While it has services or VPCs it stays.
       </p>
       {asking && (
-        <Confirm
+        <ConfirmAct
+          act="deleteProject"
+          input={{ project_id }}
           confirmation={{
             title: `Delete ${name}?`,
             button: 'Delete',
             typed: name,
             lines: ['Its members lose it.', 'Its tokens stop working.'],
           }}
-          pending={isPending}
-          error={error}
-          onConfirm={() => mutate({ project_id }, { onSuccess: () => void navigate({ to: paths.projects() }) })}
+          onDone={() => void navigate({ to: paths.projects() })}
           onClose={() => setAsking(false)}
         />
       )}

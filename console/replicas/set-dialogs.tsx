@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { nameProblem } from '#contract/problem.ts'
 import { nodes_max, type ReadReplicaSet } from '#contract/replica-set.ts'
 import type { Service } from '#contract/service.ts'
-import { Confirm } from '../part/confirm.tsx'
+import { ConfirmAct } from '../confirm-act.tsx'
 import { FormDialog } from '../part/dialog.tsx'
 import { SelectField, TextField } from '../part/field.tsx'
 import { problemAt } from '../part/problem.tsx'
@@ -69,18 +69,16 @@ export function ResizeSetDialog({ service, set, onClose }: SetProps) {
 }
 
 export function RemoveSetDialog({ service, set, onClose }: SetProps) {
-  const { mutate, isPending, error } = useAct('deleteReplicaSet')
   const { project_id, service_id } = service
   return (
-    <Confirm
+    <ConfirmAct
+      act="deleteReplicaSet"
+      input={{ project_id, service_id, replica_set_id: set.id }}
       confirmation={{
         title: `Delete ${set.name}?`,
         button: 'Delete',
         lines: ['Sessions at its endpoint end.', 'The service itself and its data stay.'],
       }}
-      pending={isPending}
-      error={error}
-      onConfirm={() => mutate({ project_id, service_id, replica_set_id: set.id }, { onSuccess: onClose })}
       onClose={onClose}
     />
   )

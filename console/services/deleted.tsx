@@ -4,7 +4,7 @@ import { useState } from 'react'
 import type { DeletedService } from '#contract/deletion.ts'
 import { useMay } from '../may.ts'
 import { Button } from '../part/button.tsx'
-import { Confirm } from '../part/confirm.tsx'
+import { ConfirmAct } from '../confirm-act.tsx'
 import { Card } from '../part/layout.tsx'
 import { Problem } from '../part/problem.tsx'
 import { Table } from '../part/table.tsx'
@@ -49,28 +49,18 @@ export function DeletedServices({ project_id }: { project_id: string }) {
         ]}
       />
       {purging !== undefined && (
-        <Purge project_id={project_id} service={purging} onClose={() => setPurging(undefined)} />
+        <ConfirmAct
+          act="purgeDeletedService"
+          input={{ project_id, service_id: purging.service_id }}
+          confirmation={{
+            title: `Remove ${purging.name} for ever?`,
+            button: 'Remove for ever',
+            lines: ['All its data is removed, with every snapshot: it cannot be restored any more.'],
+            typed: purging.metadata.environment === 'PROD' ? purging.name : undefined,
+          }}
+          onClose={() => setPurging(undefined)}
+        />
       )}
     </Card>
-  )
-}
-
-type PurgeProps = { project_id: string; service: DeletedService; onClose: () => void }
-
-function Purge({ project_id, service: { service_id, name, metadata }, onClose }: PurgeProps) {
-  const { mutate, isPending, error } = useAct('purgeDeletedService')
-  return (
-    <Confirm
-      confirmation={{
-        title: `Remove ${name} for ever?`,
-        button: 'Remove for ever',
-        lines: ['All its data is removed, with every snapshot: it cannot be restored any more.'],
-        typed: metadata.environment === 'PROD' ? name : undefined,
-      }}
-      pending={isPending}
-      error={error}
-      onConfirm={() => mutate({ project_id, service_id }, { onSuccess: onClose })}
-      onClose={onClose}
-    />
   )
 }
