@@ -7,8 +7,8 @@ import { readIfThere } from '../../host/read.ts'
 import { findHaproxyProgram } from '../haproxy/process.ts'
 import { nodeAt, type Node } from '../host/layout.ts'
 import type { HaHost } from './ha-host.ts'
-import { majorOf } from '../postgres/data-directory.ts'
-import { installationFor, type PostgresInstallation } from '../postgres/installation.ts'
+import { installationAt } from '../postgres/data-directory.ts'
+import type { PostgresInstallation } from '../postgres/installation.ts'
 import { ensureStopped, findPostmaster, type Hashes, type Postmaster } from '../postgres/process.ts'
 import { pausePooler } from '../pooler/pooler.ts'
 import { findAge } from '../host/since.ts'
@@ -18,11 +18,11 @@ import { historyOf } from '../wal/timeline.ts'
 import { findPrimary, savePrimary } from '../postgres/primary.ts'
 import type { Position } from './quorum.ts'
 import { ensureRelayRemoved } from './relay.ts'
-import { ensureStandbyFiles } from './standby.ts'
+import { ensureStandbyFiles } from './standby-server.ts'
 import { isStandby } from './standby-data.ts'
 import { ownAddressOf, standbySpecOf } from './standby-spec.ts'
 import { ensureStandbysRaised } from './standbys.ts'
-import { haveReadSign, parseLists } from './synchronous.ts'
+import { haveReadSign, readLists } from './synchronous.ts'
 import { ensureTailTaken } from './wal-tail.ts'
 
 /** By then a server that was told to read its files has done so, also on a busy machine: in all processes but a checkpointer that flushes. */
@@ -37,25 +37,12 @@ export async function canPromoteInPlace(
   wanted: WantedService,
 ): Promise<boolean> {
   const installation = await installationAt(host, node, wanted)
-  if (installation === undefined || !(await isStandby(node))) return false
+  if (typeof installation === 'string' || !(await isStandby(node))) return false
   const later = historyOf(timeline + 1)
   const histories = [node, ...others].map(({ data }) => findEntry(data, `pg_wal/${later}`))
   if ([findEntry(node.archive, later), ...histories].some((one) => one !== undefined)) return false
   const stays = await staysInPlace(host, node, wanted, installation)
   return stays !== undefined && stays.postmaster.ready && (await hasRead(node, stays.postmaster, stays.hashes))
-}
-
-/** For the major version of the node's data; undefined when this host has no such installation any more. */
-export async function installationAt(
-  { installations }: HaHost,
-  node: Node,
-  { extensions }: WantedService,
-): Promise<PostgresInstallation | undefined> {
-  const major = await majorOf(node)
-  return installationFor(
-    installations.filter((one) => one.major === major),
-    extensions,
-  )
 }
 
 /** The node where the primary is to run: a relayed primary stays where it runs, or is stopped to move to the endpoint. A sentence while it stops. */
@@ -111,6 +98,6 @@ async function hasRead(node: Node, postmaster: Postmaster, { files_hash }: Hashe
   const told = `${pid} ${files_hash}`
   if ((await findAge(node.reloaded, haveReadSign(told))) !== undefined) return true
   // Where no commit waits, a checkpointer that does not know this yet makes commits wait for a moment.
-  if (parseLists((await readIfThere(node.synchronous)) ?? '').some(({ sync_count }) => sync_count > 0)) return false
+  if ((await readLists(node)).some(({ sync_count }) => sync_count > 0)) return false
   return ((await findAge(node.reloaded, told)) ?? 0) > read_within_ms
 }

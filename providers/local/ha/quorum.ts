@@ -38,18 +38,12 @@ export function electionOf(spec: {
   return best ? { elect: best.node, position: best.position } : { wait: 'it has no replica that could take over' }
 }
 
+/** Whichever of the lists is in force, a replica that is elected by them has every commit that was acknowledged. */
+export const haveWaited = (lists: readonly SyncList[]) =>
+  lists.length > 0 && lists.every(({ sync_count }) => sync_count > 0)
+
 /** Below zero when a is behind b. */
 export function comparePositions(a: Position, b: Position): number {
   if (a.timeline !== b.timeline) return a.timeline - b.timeline
   return a.lsn === b.lsn ? 0 : a.lsn < b.lsn ? -1 : 1
 }
-
-/** As PostgreSQL writes it: two halves in hexadecimal digits. */
-export function parseLsn(text: string): bigint {
-  const [, high = '', low = ''] = /^([0-9A-F]+)\/([0-9A-F]+)$/i.exec(text) ?? []
-  return (BigInt(`0x${high}`) << 32n) | BigInt(`0x${low}`)
-}
-
-export const lsnText = (lsn: bigint) => [lsn >> 32n, lsn & 0xffff_ffffn].map(hex).join('/')
-
-const hex = (half: bigint) => half.toString(16).toUpperCase()

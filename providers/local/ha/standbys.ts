@@ -13,14 +13,10 @@ import type { SyncList } from './quorum.ts'
 import type { Postmaster } from '../postgres/process.ts'
 import { preloadsOf } from '../../postgres/preloads.ts'
 import { rises } from '../postgres/settings.ts'
-import {
-  ensureStandby,
-  ensureStandbyRemoved,
-  ensureStandbyRunning,
-  type ObservedStandby,
-  type StandbySpec,
-} from './standby.ts'
-import { standbySpecOf } from './standby-spec.ts'
+import { ensureStandby, ensureStandbyRemoved } from './standby.ts'
+import type { ObservedStandby } from './standby-judge.ts'
+import { ensureStandbyRunning } from './standby-server.ts'
+import { standbySpecOf, type StandbySpec } from './standby-spec.ts'
 import { ensureSynchronous, nodeName } from './synchronous.ts'
 
 export type ObservedStandbys = {

@@ -96,6 +96,9 @@ export function namesOf({ members, sync_count }: SyncList): string {
   return sync_count === 0 ? '' : `ANY ${sync_count} (${members.map(nodeName).join(', ')})`
 }
 
+/** The same; none where no list was ever saved. */
+export const readLists = async ({ synchronous }: Node) => parseLists((await readIfThere(synchronous)) ?? '')
+
 /** Lists in the order of the file. */
 export function parseLists(text: string): SyncList[] {
   return [...text.matchAll(/^(?:# earlier: |synchronous_standby_names = ')([^'\n]*)/gm)].map(([, names = '']) => {

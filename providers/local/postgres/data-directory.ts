@@ -11,6 +11,7 @@ import { ensureFolder, ensureRemoved, type Effect } from '../host/effect.ts'
 import { statIfThere } from '../../host/read.ts'
 import type { Node } from '../host/layout.ts'
 import { readText } from '../host/tenant-files.ts'
+import { installationFor, missingExtensionSentence, type PostgresInstallation } from './installation.ts'
 import type { Spares } from './spare.ts'
 import { newSystemIdentifier, saveSystemIdentifier } from './system-identifier.ts'
 
@@ -57,6 +58,20 @@ export async function isLost({ data, fetched }: Node, { made }: Pick<WantedServi
 export async function majorOf(node: Node): Promise<number | undefined> {
   const text = readText(node.data, 'PG_VERSION')
   return text === undefined ? undefined : Number(text)
+}
+
+/** The installation that runs this data: of the major version that made it, with the extensions; or why there is none, as a sentence. */
+export async function installationAt(
+  { installations }: { installations: readonly PostgresInstallation[] },
+  node: Node,
+  { extensions }: Pick<WantedService, 'extensions'>,
+): Promise<PostgresInstallation | string> {
+  const major = await majorOf(node)
+  const fitting = installations.filter((one) => major === undefined || one.major === major)
+  if (major !== undefined && fitting.length === 0) {
+    return `its data needs PostgreSQL ${major}, which this host no longer has; install it, or name its directory`
+  }
+  return installationFor(fitting, extensions) ?? missingExtensionSentence(fitting, extensions)
 }
 
 /** Moves the service's home aside by one rename, and then removes it. None of its processes may run. */

@@ -2,6 +2,7 @@
 import { readdir } from 'node:fs/promises'
 import type { WantedService } from '../../provider.ts'
 import { statIfThere } from '../../host/read.ts'
+import { findEntry } from '../host/tenant-files.ts'
 import { nodeAt, nodeOf, portOf, type Node } from '../host/layout.ts'
 import { findLeader } from './primary.ts'
 
@@ -23,6 +24,14 @@ export async function listNodeFolders(node: Node): Promise<number[]> {
   const first = names.some((name) => /^(data(\.new|\.gone)?|log)$/.test(name)) ? [0] : []
   return [...first, ...numbers.toSorted((a, b) => a - b)]
 }
+
+/** The numbers of the nodes that have data. */
+export async function listNodesWithData(base: Node): Promise<number[]> {
+  return (await listNodeFolders(base)).filter((number) => hasData(nodeAt(base, number, 'standby')))
+}
+
+/** An emptied folder is no data directory. */
+export const hasData = ({ data }: Node) => findEntry(data, 'global/pg_control') !== undefined
 
 /** The primary first, then the others in the order of the listing. */
 export async function listNodes(primary: Node): Promise<[Node, ...Node[]]> {

@@ -13,13 +13,10 @@ import { inForce } from '../postgres/port-in-force.ts'
 import { ensureNodesKilled, isBeingMade } from '../ha/nodes.ts'
 import { listNodeFolders } from '../postgres/nodes.ts'
 import { ensureKilled, findPostmaster } from '../postgres/process.ts'
-import {
-  ensureStandby,
-  ensureStandbyRemoved,
-  ensureStandbyRunning,
-  type ObservedStandby,
-  type StandbySpec,
-} from '../ha/standby.ts'
+import { ensureStandby, ensureStandbyRemoved } from '../ha/standby.ts'
+import type { ObservedStandby } from '../ha/standby-judge.ts'
+import { ensureStandbyRunning } from '../ha/standby-server.ts'
+import type { StandbySpec } from '../ha/standby-spec.ts'
 
 export type ReplicaSet = {
   wanted: WantedReplicaSet

@@ -7,9 +7,9 @@ import { messageOf } from '../../host/message.ts'
 import type { Endpoint, ObservedReplicaSet, WantedReplicaSet } from '../../provider.ts'
 import { balancerRefusal, ensureBalancer, ensureBalancerRemoved, type ObservedBalancer } from './balancer.ts'
 import { hasHaproxy } from '../haproxy/process.ts'
-import { ensureDataRemoved, ensureNodeHome, majorOf } from '../postgres/data-directory.ts'
+import { ensureDataRemoved, ensureNodeHome, installationAt, majorOf } from '../postgres/data-directory.ts'
 import { isDiskFull, statIfThere } from '../../host/read.ts'
-import { installationFor, missingExtensionSentence, type PostgresInstallation } from '../postgres/installation.ts'
+import type { PostgresInstallation } from '../postgres/installation.ts'
 import { listeningAt, nodeAt, noSpaceSentence, nodeOf, type Node } from '../host/layout.ts'
 import type { ReplicaSetHost } from './replica-set-host.ts'
 import { ensureNodesStopped } from '../ha/nodes.ts'
@@ -176,11 +176,9 @@ async function findInstallation(
   { primary, node, wanted }: ReplicaSet,
 ): Promise<PostgresInstallation | string> {
   // While the primary has lost its data, the first node still has its own.
-  const major = (await majorOf(primary)) ?? (await majorOf(node))
-  if (major === undefined) return 'its service has no data yet'
-  const fitting = host.installations.filter((installation) => installation.major === major)
-  const { extensions } = wanted.service
-  return installationFor(fitting, extensions) ?? missingExtensionSentence(fitting, extensions)
+  const source = (await majorOf(primary)) === undefined ? node : primary
+  if ((await majorOf(source)) === undefined) return 'its service has no data yet'
+  return await installationAt(host, source, wanted.service)
 }
 
 /** What is known without changing anything. */

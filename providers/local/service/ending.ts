@@ -1,5 +1,5 @@
 // What ends a service: its removal, with all that is its own, and its stop.
-import { downOf } from '../ha/failover.ts'
+import { downOf } from '../ha/trouble.ts'
 import { ensureNotRelayed } from '../ha/in-place.ts'
 import { ensureNodesKilled, ensureNodesStopped, isBeingMade } from '../ha/nodes.ts'
 import { ensureRelayRemoved } from '../ha/relay.ts'

@@ -7,7 +7,6 @@ import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ServiceSource, WantedService } from '../../provider.ts'
 import { readIfThere, statIfThere } from '../../host/read.ts'
-import { installationAt } from '../ha/in-place.ts'
 import { ensureFile, ensureRemoved, type Effect, replaceDurably } from '../host/effect.ts'
 import { groupOf, preparedOf, type Node } from '../host/layout.ts'
 import { findEntry, listNames, readBytes, replaceFile } from '../host/tenant-files.ts'
@@ -15,7 +14,7 @@ import { syncOne } from '../host/tree.ts'
 import { hostsOf } from '../network/service-network.ts'
 import { ensureCertificate } from '../postgres/certificate.ts'
 import { floorOf } from '../postgres/control-file.ts'
-import { ensureHome } from '../postgres/data-directory.ts'
+import { ensureHome, installationAt } from '../postgres/data-directory.ts'
 import { ensureServerFiles } from '../postgres/files.ts'
 import {
   ensureKilled,
@@ -116,7 +115,7 @@ async function ensureRun(
   const hopeless = await ensureReplayable(effect, node)
   if (hopeless !== undefined) return failedFor(hopeless)
   const installation = await installationAt(host, node, wanted)
-  if (installation === undefined) return progress('its data needs a PostgreSQL that this host does not have')
+  if (typeof installation === 'string') return progress(installation)
   const floor = await floorOf(node.data)
   // The memory is that of the service, which runs at the same time.
   const spec = { size: 'shared', extensions: wanted.extensions, node, floor } as const

@@ -1,10 +1,9 @@
 // The server of a service's primary: it runs with the wanted settings, and is started, or stopped and started again,
 // as needed. A planned restart is a pause for clients of the pooler, and finds the replicas ready for it.
 import type { ObservedEvent, Size, WantedService } from '../../provider.ts'
-import { noteStartFailed } from '../ha/failover.ts'
+import { noteStartFailed } from '../ha/trouble.ts'
 import { findLock } from '../host/lock.ts'
-import { majorOf } from '../postgres/data-directory.ts'
-import { installationFor, missingExtensionSentence, type PostgresInstallation } from '../postgres/installation.ts'
+import type { PostgresInstallation } from '../postgres/installation.ts'
 import { groupOf, type Node } from '../host/layout.ts'
 import type { ServiceHost } from './service-host.ts'
 import { ensurePaused, pausePooler } from '../pooler/pooler.ts'
@@ -31,16 +30,6 @@ import { ensureStandbysRaised } from '../ha/standbys.ts'
 const look_again_when_killed_seconds = 0.2
 
 export type Start = Hashes & { installation: PostgresInstallation }
-
-/** Data is run by the major version that made it; among those, by an installation that has the extensions. A sentence: there is none. */
-export async function findInstallation(host: ServiceHost, node: Node, { extensions }: WantedService) {
-  const major = await majorOf(node)
-  const fitting = host.installations.filter((installation) => major === undefined || installation.major === major)
-  if (major !== undefined && fitting.length === 0) {
-    return `its data needs PostgreSQL ${major}, which this host no longer has; install it, or name its directory`
-  }
-  return installationFor(fitting, extensions) ?? missingExtensionSentence(fitting, extensions)
-}
 
 /** A ready postmaster that was started with these settings; else what is observed meanwhile. */
 export async function ensureRunning(

@@ -2,7 +2,7 @@
 // it. Every step reads first, so a pass repeats nothing that already holds and finishes what a killed one began.
 // A service has one primary, which is meant wherever nothing else is said, and replicas that follow it.
 import type { ObservedEvent, ObservedService, WantedService } from '../../provider.ts'
-import { ensureDataDirectory, ensureHome, isLost } from '../postgres/data-directory.ts'
+import { ensureDataDirectory, ensureHome, installationAt, isLost } from '../postgres/data-directory.ts'
 import { isDiskFull, statIfThere } from '../../host/read.ts'
 import { ensurePrimary, type ObservedPrimary } from '../ha/failover.ts'
 import { ensureForked, findSource } from '../snapshot/fork.ts'
@@ -22,7 +22,7 @@ import { progress, setback } from '../host/setback.ts'
 import { lost, withMore, type Observed } from './observed.ts'
 import { ensureWritersStopped } from './writes.ts'
 import { withPooler } from './pooling.ts'
-import { ensureLimits, ensureRunning, findInstallation, type Start } from './server.ts'
+import { ensureLimits, ensureRunning, type Start } from './server.ts'
 import { beginSnapshot, ensureSnapshots } from '../snapshot/snapshot.ts'
 import { StandsStill } from '../postgres/standstill.ts'
 import { UnmadeExtension } from '../postgres/extensions.ts'
@@ -121,7 +121,7 @@ async function ensureAsWanted(host: ServiceHost, found: Node, wanted: WantedServ
     await ensureHome(host.effect, node)
     // There is time for it while the data is copied. Should that need another version, it is written once more.
     const meanwhile = async () => {
-      const likely = await findInstallation(host, node, wanted)
+      const likely = await installationAt(host, node, wanted)
       if (typeof likely === 'string') return
       written.push(await ensureStartFiles(host, node, wanted, likely))
     }
@@ -132,7 +132,7 @@ async function ensureAsWanted(host: ServiceHost, found: Node, wanted: WantedServ
         : await ensureMasked(host, node, wanted, wanted.source)
     if (waiting) return { state: 'absent', settled: false, events: [], ...waiting }
   }
-  const installation = await findInstallation(host, node, wanted)
+  const installation = await installationAt(host, node, wanted)
   if (typeof installation === 'string') return setback(await stateOf(node), installation)
   if (node.role === 'relayed' && wanted.power === 'on') {
     const leader = await ensureRelayedOrMoved(host, node, wanted, installation)

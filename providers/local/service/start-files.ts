@@ -1,6 +1,6 @@
 // The files with which the primary of a service starts: its certificate, its settings and who may log in.
 import type { WantedService } from '../../provider.ts'
-import { ensureStandbyFiles } from '../ha/standby.ts'
+import { ensureStandbyFiles } from '../ha/standby-server.ts'
 import { isStandby } from '../ha/standby-data.ts'
 import { standbySpecOf } from '../ha/standby-spec.ts'
 import type { Node } from '../host/layout.ts'

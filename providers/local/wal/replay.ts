@@ -6,6 +6,7 @@ import { ensureRemoved, type Effect, replaceDurably } from '../host/effect.ts'
 import { readIfThere, statIfThere } from '../../host/read.ts'
 import type { Node } from '../host/layout.ts'
 import { readControl } from '../postgres/control-file.ts'
+import { parseLsn } from '../postgres/lsn.ts'
 import { findPostmaster } from '../postgres/process.ts'
 import { logSince } from '../postgres/start-log.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
@@ -123,11 +124,8 @@ async function judge(effect: Effect, node: Node, plan: Plan, started_at: number)
 
 /** The WAL file in which the replay ended. */
 function endOf(messages: readonly string[], plan: Plan, segment_bytes: number): string {
-  const [, high, low] =
-    messages.map((text) => /^redo done at ([0-9A-F]+)\/([0-9A-F]+)/.exec(text)).findLast(Boolean) ?? []
-  if (high === undefined || low === undefined) return plan.last_wal_file
-  const position = Number.parseInt(high, 16) * 0x1_0000_0000 + Number.parseInt(low, 16)
-  return fileAt(plan.path, position, segment_bytes)
+  const done_at = messages.map((text) => /^redo done at ([0-9A-F]+\/[0-9A-F]+)/.exec(text)?.[1]).findLast(Boolean)
+  return done_at === undefined ? plan.last_wal_file : fileAt(plan.path, Number(parseLsn(done_at)), segment_bytes)
 }
 
 function lastCommitOf(messages: readonly string[]): string {

@@ -2,6 +2,7 @@
 // written to the old one after that position is abandoned, even where it is archived.
 // A path is the sequence of timelines that leads to the newest: at each position exactly one of them counts.
 import { readControl } from '../postgres/control-file.ts'
+import { parseLsn } from '../postgres/lsn.ts'
 import { readText } from '../host/tenant-files.ts'
 import {
   isHistory,
@@ -44,9 +45,8 @@ export const historyOf = (timeline: number) => `${timeline.toString(16).toUpperC
 /** A history has a line for each timeline before: its number and the position at which it was left. */
 export function pathOf(timeline: number, history: string): Path {
   const lines = history.split('\n').flatMap((line) => {
-    const [, left, high = '', low = ''] = /^\s*(\d+)\s+([0-9A-F]+)\/([0-9A-F]+)/i.exec(line) ?? []
-    const position = Number.parseInt(high, 16) * 0x1_0000_0000 + Number.parseInt(low, 16)
-    return left === undefined ? [] : [{ timeline: Number(left), left_at: position }]
+    const [, left, lsn = ''] = /^\s*(\d+)\s+([0-9A-F]+\/[0-9A-F]+)/i.exec(line) ?? []
+    return left === undefined ? [] : [{ timeline: Number(left), left_at: Number(parseLsn(lsn)) }]
   })
   const timelines = [...lines.map((line) => line.timeline), timeline]
   return timelines.map((one, at) => ({ timeline: one, from: lines[at - 1]?.left_at ?? 0 }))
