@@ -3,47 +3,25 @@
 // it is removed. Meanwhile the files are compared with their checksums. What is wrong is a sentence that names the file.
 // No statement reads a tenant's table: to plan one may already run a tenant's function, and sessions here are a superuser's. Rows are
 // compared with primary keys, which have no expressions.
-import { lchownSync, readFileSync } from 'node:fs'
+import { lchownSync } from 'node:fs'
 import { readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { type DrillOptions, Untried } from '../../provider.ts'
-import { spawnDaemon } from '../../host/daemon.ts'
-import { endsWithin, signalPostmaster } from '../../host/postmaster.ts'
 import { messageOf } from '../../host/message.ts'
-import { errorCode, statIfThere } from '../../host/read.ts'
-import { ownUserName } from '../../host/user-name.ts'
-import { noSpaceError } from '../host/disk-space.ts'
-import { ensureFile, ensureFolder, ensureRemoved } from '../host/effect.ts'
+import { statIfThere } from '../../host/read.ts'
+import { ensureFolder } from '../host/effect.ts'
 import { nodeOf, type Node } from '../host/layout.ts'
 import type { Machine } from '../host/machine.ts'
-import { floorOf, readControl } from '../postgres/control-file.ts'
-import { ensureDataRemoved, ensureHome, majorOf } from '../postgres/data-directory.ts'
-import type { PostgresInstallation } from '../postgres/installation.ts'
+import { ensureDataRemoved, ensureHome } from '../postgres/data-directory.ts'
 import { findService } from '../postgres/nodes.ts'
-import { findPostmaster } from '../postgres/process.ts'
-import { identOf } from '../postgres/settings.ts'
-import { fatalOfOutput } from '../postgres/start-log.ts'
-import { withSuperuser } from '../postgres/superuser.ts'
 import type { ClusterCopy } from '../snapshot/cluster-copy.ts'
 import { copyData } from '../snapshot/fetched-data.ts'
 import { findSnapshot, listComplete, readSnapshot, type Snapshot } from '../snapshot/stored.ts'
 import { findWay } from '../snapshot/way.ts'
-import { stagedIn } from '../wal/staged-wal.ts'
-import { fileIsOnPath, findPath } from '../wal/timeline.ts'
-import { isSegment, pgWalOf, segmentNumberOf, walPositionOf } from '../wal/wal.ts'
-import { compareSums, overStaged } from './checksums.ts'
-import { sumsIn } from './note.ts'
-import { corruptionQuery, sample_bytes } from './sample.ts'
+import { checkDatabases, compareAll, replayedShort } from './drill-checks.ts'
+import { killDrill, startDrill, type DrillHost } from './drill-server.ts'
 import { stageService, type Staged } from './stage.ts'
 
-type DrillHost = Machine & { installations: readonly PostgresInstallation[] }
-
-/** A large database replays for hours at this priority. */
-const recovery_ms_max = 6 * 3_600_000
-const statement_timeout_ms = 3_600_000
-const poll_ms = 50
-const stop_ms_max = 10_000
 /** A service may keep one snapshot only, and take the next one while the drill reads it. */
 const attempts_max = 3
 /** Of its socket alone: it listens nowhere else. */
@@ -63,7 +41,7 @@ export async function drillService(
   await removeOthers(host)
   const node = { ...nodeOf(join(directory, 'drill'), service_id, own.port || any_port, as_root), owner: own.owner }
   // Whatever it is doing then, it fails and is removed.
-  const stop = () => void kill(node)
+  const stop = () => void killDrill(node)
   signal.addEventListener('abort', stop)
   try {
     return await tryOut(host, own, node, drilling)
@@ -130,7 +108,7 @@ async function bringToLife(
   await host.effect('drill: rename into place')
   await rename(node.data_aside, node.data)
   signal.throwIfAborted()
-  return (await start(host, node)) ?? (await replayedShort(node, wal_folder)) ?? (await check(node))
+  return (await startDrill(host, node)) ?? (await replayedShort(node, wal_folder)) ?? (await checkDatabases(node))
 }
 
 function valueOf<T>(settled: PromiseSettledResult<T>): T {
@@ -147,22 +125,6 @@ async function removeOthers(host: DrillHost): Promise<void> {
   }
 }
 
-type Compared = { snapshot_id: string; start_wal_file: string; folder: string; signal: AbortSignal }
-
-async function compareAll(own: Node, { snapshot_id, start_wal_file, folder, signal }: Compared) {
-  const isNeeded = (name: string) => walPositionOf(name) >= walPositionOf(start_wal_file)
-  const archive = { folder: join(own.backup, 'archive'), sums: sumsIn(own, 'archive') }
-  const wal = await overStaged(archive.folder, signal, (either) =>
-    compareSums({ ...archive, isNeeded, signal: either }),
-  )
-  if (wal.differs !== undefined) return `the WAL file ${wal.differs} differs from its checksum`
-  if (wal.missing !== undefined) return `the WAL file ${wal.missing} is missing`
-  const data = await compareSums({ folder, sums: sumsIn(own, snapshot_id), isNeeded: () => true, signal })
-  if (data.differs !== undefined) return `${data.differs} of the snapshot ${snapshot_id} differs from its checksum`
-  if (data.missing !== undefined) return `${data.missing} of the snapshot ${snapshot_id} is missing`
-  return undefined
-}
-
 async function ensureFolders({ effect, directory, as_root }: Machine): Promise<void> {
   const mode = as_root ? 0o711 : 0o700
   for (const below of ['drill', 'drill/services', 'drill/run']) {
@@ -172,106 +134,6 @@ async function ensureFolders({ effect, directory, as_root }: Machine): Promise<v
 
 async function remove({ effect }: Machine, node: Node): Promise<void> {
   if (!(await statIfThere(node.home))) return
-  await kill(node)
+  await killDrill(node)
   await ensureDataRemoved(effect, node)
-}
-
-async function kill(node: Node): Promise<void> {
-  const { postmaster } = await findPostmaster(node).catch(() => ({ postmaster: undefined }))
-  if (postmaster === undefined) return
-  await signalPostmaster(node, postmaster.pid, 'SIGQUIT')
-  await endsWithin(node, postmaster.pid, stop_ms_max)
-}
-
-async function start({ effect, installations }: DrillHost, node: Node): Promise<string | undefined> {
-  const major = await majorOf(node)
-  const installation = installations.find((one) => one.major === major)
-  if (installation === undefined) return `PostgreSQL ${major} is not installed`
-  const settings = {
-    listen_addresses: '',
-    port: node.port,
-    unix_socket_directories: `"${node.sockets}"`,
-    unix_socket_permissions: '0700',
-    hba_file: node.hba,
-    ident_file: node.ident,
-    ...(await floorOf(node.data)),
-    shared_buffers: '32MB',
-    autovacuum: 'off',
-    fsync: 'off',
-    full_page_writes: 'off',
-    restart_after_crash: 'off',
-    log_timezone: 'UTC',
-  }
-  const text = Object.entries(settings)
-    .map(([name, value]) => `${name} = '${String(value).replaceAll("'", "''")}'\n`)
-    .join('')
-  await ensureFile(effect, 'settings', node.settings, text, node.owner)
-  await ensureFile(effect, 'client rules', node.hba, 'local all postgres peer map=howdah\n', node.owner)
-  await ensureFile(effect, 'user map', node.ident, identOf(ownUserName()), node.owner)
-  await ensureRemoved(effect, 'start log', node.start_log)
-  const words = [join(installation.bin, 'postgres'), '-D', node.data, '-c', `config_file=${node.settings}`]
-  const child = await spawnDaemon(
-    { command: ['nice', '-n', '19', ...words], ...node.owner },
-    { path: node.start_log, flags: 'wx' },
-  )
-  child.once('error', () => undefined)
-  child.unref()
-  for (const deadline = performance.now() + recovery_ms_max; performance.now() < deadline; await pause(poll_ms)) {
-    if ((await findPostmaster(node)).postmaster?.ready) return undefined
-    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) {
-      const fatal = fatalOfOutput(logOf(node)) ?? 'it was killed'
-      if (fatal.includes('No space left on device')) throw noSpaceError(node.home)
-      return `PostgreSQL could not recover: ${fatal}`
-    }
-  }
-  return 'the recovery has not ended in time'
-}
-
-const logOf = ({ start_log }: Node): string => readFileSync(start_log, 'utf8')
-
-/** WAL that cannot be read ends a recovery as its end does: every archived file but the last must have been passed. */
-async function replayedShort(node: Node, wal_folder: string): Promise<string | undefined> {
-  const log = logOf(node)
-  const [, high = '0', low = '0'] = /redo done at ([0-9A-F]+)\/([0-9A-F]+)/.exec(log) ?? []
-  // Without the timeline that it began itself: the path that it was to take.
-  const path = (await findPath(node.data, [pgWalOf(node.data)])).slice(0, -1)
-  const { segment_bytes: bytes } = await readControl(node.data)
-  const names = (await readdir(stagedIn(wal_folder).archive)).filter(isSegment)
-  const segments = names.filter((name) => fileIsOnPath(path, name, bytes)).toSorted()
-  const last = segments.at(-1)
-  if (last === undefined) return undefined
-  const end = Math.floor((Number.parseInt(high, 16) * 0x1_0000_0000 + Number.parseInt(low, 16)) / bytes)
-  if (end >= segmentNumberOf(last, bytes)) return undefined
-  const damaged = segments.find((name) => segmentNumberOf(name, bytes) === end) ?? last
-  return `the WAL file ${damaged} is damaged: the recovery ended there`
-}
-
-/** Every page of a catalog, and a sample of the others, is read; a page whose checksum is wrong is an error of PostgreSQL's own. */
-async function check(node: Node): Promise<string | undefined> {
-  const names = await withSuperuser(node, {}, async (client) => {
-    const { rows } = await client.query<{ name: string }>(
-      'select datname::text as name from pg_catalog.pg_database where datallowconn order by datname',
-    )
-    return rows.map(({ name }) => name)
-  })
-  const major = await majorOf(node)
-  for (const database of names) {
-    const found = await withSuperuser(
-      node,
-      { database, statement_timeout_ms, ...(major && { major }) },
-      async (client) => {
-        await client.query('create extension if not exists amcheck schema pg_catalog')
-        try {
-          const { rows } = await client.query<{ found: string }>(corruptionQuery(sample_bytes))
-          return rows[0]?.found
-        } catch (error) {
-          // XX001, data_corrupted, and XX002, index_corrupted.
-          if (!errorCode(error)?.startsWith('XX')) throw error
-          return messageOf(error)
-        }
-      },
-    )
-    if (found !== undefined) return `database ${database}: ${found}`
-  }
-  return undefined
 }
