@@ -22,7 +22,7 @@ test('sessions at a service are opened in four files, and superusers are in a te
   ])
   expect(filesWith(/withSuperuser\([^)]*database/).toSorted()).toEqual([
     // In a copy that no client reaches, and that is removed afterwards.
-    'local/backup/drill.ts',
+    'local/backup/drill-checks.ts',
     'local/pooler/role.ts',
     'local/postgres/extensions.ts',
     'local/postgres/read-only-session.ts',
