@@ -187,20 +187,25 @@ const readsOnly = (following: Following | undefined) => following !== undefined 
 function followed({ following, node }: SettingsSpec): Values {
   if (following === undefined) return {}
   const { primary, name, slot } = following
-  // Copies, not links: PostgreSQL writes into the file when it is done with it.
-  const archived = `cp ${shellPath(`${primary.archive}/%f`)} "%p" 2>/dev/null`
-  const asked = `touch ${shellPath(`${node.tail}/asked`)} 2>/dev/null`
-  const from_tail = `${asked} && cp ${shellPath(`${node.tail}/%f`)} "%p" 2>/dev/null`
+  // Copies, not links: PostgreSQL writes into the file when it is done with it. What is not there costs no process beside the shell,
+  // because a replica whose primary is away asks twenty times a second.
+  const archived = copiesIfThere(`${primary.archive}/%f`)
+  const from_tail = `[ -d ${shellPath(node.tail)} ] && touch ${shellPath(`${node.tail}/asked`)} && ${copiesIfThere(`${node.tail}/%f`)}`
+  const restored = slot === undefined ? archived : `${archived} || { ${from_tail}; }`
   const address = { host: primary.service_sockets, port: primary.port, user: standby_role, application_name: name }
   return {
     primary_conninfo: Object.entries(address)
       .map(([key, value]) => `${key}='${String(value).replaceAll(/['\\]/g, '\\$&')}'`)
       .join(' '),
     // A replica that takes over reads the WAL of the lost primary too (ha/wal-tail.ts), and marks that it has read the folder.
-    restore_command: slot === undefined ? archived : `${archived} || { ${from_tail}; }`,
+    restore_command: `{ ${restored}; } 2>/dev/null`,
     wal_retrieve_retry_interval: '100ms',
     ...(slot === undefined ? {} : { primary_slot_name: slot }),
   }
+}
+
+function copiesIfThere(path: string): string {
+  return `[ -e ${shellPath(path)} ] && cp ${shellPath(path)} "%p"`
 }
 
 function lineOf([name, value]: [string, string | number]): string {
