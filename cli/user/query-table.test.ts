@@ -27,8 +27,13 @@ test('what would move the cursor, or is long, is shown and not sent', () => {
   expect(shown.split('\n')).toEqual([
     expect.any(String),
     expect.stringMatching(/^\\u001b\[2J\\n· +x{79}…$/),
-    'the first 1 rows; there are more',
+    'the first row; there are more',
   ])
+})
+
+test('of a row that is too large for an answer nothing is shown, and the last line says so', () => {
+  const [, last] = queryTable({ ...answer, rows: [], row_count: 1, truncated: true }).split('\n')
+  expect(last).toBe('the first row is larger than 1 MB, the most that an answer has; ask for less of it')
 })
 
 test('a statement without rows says what it did, and what was noted', () => {

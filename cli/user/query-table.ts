@@ -19,7 +19,8 @@ export function queryTable({ columns, rows, row_count, truncated, notices, comma
 }
 
 export function partOf({ rows }: Pick<QueryResult, 'rows'>): string {
-  return `the first ${rows.length} rows; there are more`
+  if (rows.length === 0) return 'the first row is larger than 1 MB, the most that an answer has; ask for less of it'
+  return `the first ${rows.length === 1 ? 'row' : `${rows.length} rows`}; there are more`
 }
 
 /** The rows for programs, whole: null is an empty cell, as in PostgreSQL's own CSV. */

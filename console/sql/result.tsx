@@ -12,7 +12,7 @@ export function Result({ result }: { result: QueryResult }) {
     <>
       <div className={layout['row']}>
         <span role="status">
-          {command}: {count(row_count, 'row')} in {took_ms} ms{truncated ? `; the first ${rows.length} are shown` : ''}
+          {command}: {count(row_count, 'row')} in {took_ms} ms{truncated && `; ${partOf(rows.length)}`}
         </span>
         {rows.length > 0 && (
           <>
@@ -50,6 +50,10 @@ export function Result({ result }: { result: QueryResult }) {
       )}
     </>
   )
+}
+
+function partOf(shown: number): string {
+  return shown === 0 ? 'the first is larger than 1 MB, so none is shown' : `the first ${shown} are shown`
 }
 
 function csvOf({ columns, rows }: QueryResult): string {
