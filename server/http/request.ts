@@ -19,7 +19,7 @@ const wait_form = /(?:^|[,;])\s*wait\s*=\s*"?(\d+)"?\s*(?:$|[,;])/i
 
 export function newParser(endpoint: Endpoint, check: Check<EndpointName> | undefined) {
   const body_check = endpoint.body ? newCheck(endpoint.body, body_validator) : checkOfNoMembers
-  const query_check = endpoint.query ? newCheck(endpoint.query, query_validator) : checkOfNoMembers
+  const query_check = endpoint.query ? newQueryCheck(endpoint.query) : checkOfNoMembers
   return (request: FastifyRequest) => {
     const idempotency_key = endpoint.idempotent ? request.headers['idempotency-key'] : undefined
     let problems: Problem[] = []
@@ -105,6 +105,9 @@ const formats = { 'date-time': fullFormats['date-time'], name: (name: string) =>
 const strictly = { allErrors: true, verbose: true }
 const body_validator = new Ajv2020({ ...strictly, allowUnionTypes: true, formats: { ...formats, password: true } })
 const query_validator = new Ajv2020({ ...strictly, formats, coerceTypes: 'array' })
+
+/** What is right becomes what the schema says: texts become numbers, lists and flags. */
+export const newQueryCheck = (schema: TSchema) => newCheck(schema, query_validator)
 
 function newCheck(schema: TSchema, validator: Ajv2020) {
   const compiled = lazily(() => validator.compile(plainSchema(schema)))

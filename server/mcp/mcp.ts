@@ -2,16 +2,21 @@
 //
 // 1. A token is for this path or for the API, never for both; a personal access token works here too, within its role.
 // 2. It only reads unless the user has granted the scope `write`, or asks with ?write=true with a personal access token.
+//    What else is asked for in the query is refused, so that a misspelt ?read_only=true lets nothing be written.
 // 3. What a tool does goes through the API's front door, as the caller.
 // 4. A page of another site gets nothing: a request with an Origin that is not ours is refused.
 // What speaks the protocol is loaded with the first request that is let in.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Static } from 'typebox'
 import { base_path } from '#contract/api.ts'
 import { newClient } from '#contract/client.ts'
 import { Fault } from '#contract/fault.ts'
+import { invalidRequest } from '#contract/problem.ts'
+import { Type } from '#contract/type.ts'
 import { addressOf, unauthorized } from '../http/admission.ts'
 import { tooLarge } from '../http/errors.ts'
 import type { Caller } from '../http/handler.ts'
+import { newQueryCheck } from '../http/request.ts'
 import type { Verifier } from '../identity/callers.ts'
 import type { Tickets } from '../identity/tickets.ts'
 import { mcp_path, mcp_scopes, resourceOf } from '../oauth/clients.ts'
@@ -25,6 +30,17 @@ type Parts = {
   tickets: Tickets
   version: string
 }
+
+/** write: with a token. project: with a login, whose user may be in several. read_only wins. */
+const Query = Type.Object(
+  {
+    write: Type.Optional(Type.Boolean()),
+    read_only: Type.Optional(Type.Boolean()),
+    project: Type.Optional(Type.String()),
+  },
+  { additionalProperties: false },
+)
+const checkQuery = newQueryCheck(Query)
 
 const body_bytes_max = 256 * 1024
 const metadata_path = '/.well-known/oauth-protected-resource'
@@ -65,19 +81,28 @@ export function serveMcp(app: FastifyInstance, parts: Parts): void {
   })
 }
 
-type Agent = { caller: Caller; writes: boolean }
+type Agent = { caller: Caller; writes: boolean; project_id: string | undefined }
 
 async function callerOf({ origin, tokens, readAccessToken }: Parts, request: FastifyRequest): Promise<Agent> {
   const { origin: page, authorization = '' } = request.headers
   if (page !== undefined && page !== origin()) {
     throw new Fault('FORBIDDEN', 'pages of other sites get nothing here')
   }
-  const query = new URL(request.url, origin()).searchParams
   const token = await tokens(authorization)
-  if (token !== undefined) return { caller: token.value, writes: query.get('write') === 'true' }
-  const login = await readAccessToken(authorization)
-  if (login === undefined) throw unauthorized()
-  return { caller: login.value, writes: login.scopes.includes('write') && query.get('read_only') !== 'true' }
+  const login = token === undefined ? await readAccessToken(authorization) : undefined
+  const caller = token?.value ?? login?.value
+  if (caller === undefined) throw unauthorized()
+  const query = parseQuery(request.query)
+  const may_write = login?.scopes.includes('write') ?? query.write === true
+  // A token is of one project.
+  const project_id = caller.type === 'apiKey' ? caller.project.id : query.project
+  return { caller, writes: may_write && query.read_only !== true, project_id }
+}
+
+function parseQuery(query: unknown): Static<typeof Query> {
+  const problems = checkQuery(query, 'query')
+  if (problems.length > 0) throw invalidRequest(problems)
+  return query as Static<typeof Query> // the check has made it so
 }
 
 async function refuseWith(reply: FastifyReply, www_authenticate: string): Promise<undefined> {
@@ -88,15 +113,13 @@ async function refuseWith(reply: FastifyReply, www_authenticate: string): Promis
 async function answer(
   app: FastifyInstance,
   { origin, tickets, version }: Parts,
-  { caller, writes }: Agent,
+  { caller, writes, project_id }: Agent,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
   const body = await readBody(request)
   const { answerOverHttp } = await import('#mcp/http.ts')
   const { readDocs } = await import('#mcp/docs.ts')
-  const query = new URL(request.url, origin()).searchParams
-  const project_id = caller.type === 'apiKey' ? caller.project.id : (query.get('project') ?? undefined)
   const { status, headers, text } = await tickets.withTicket(caller, async (authorization) => {
     const client = newClient({
       base_url: origin() + base_path,

@@ -79,6 +79,19 @@ describe('with a personal access token', () => {
     expect(names.length).toBeLessThanOrEqual(30)
   })
 
+  test('a query that the server does not know is refused, not passed over', async () => {
+    const headers = { authorization: `Bearer ${howdah.token}`, 'content-type': 'application/json' }
+    const refusedWith = async (query: string) => {
+      const answer = await fetch(`${origin}/mcp?${query}`, { method: 'POST', headers, body: '{}' })
+      return [answer.status, ((await answer.json()) as { details: string }).details]
+    }
+    expect(await refusedWith('wriet=true')).toEqual([
+      400,
+      'query/wriet: is not a known query parameter; did you mean `write`?',
+    ])
+    expect(await refusedWith('read_only=yes')).toEqual([400, 'query/read_only: must be a boolean'])
+  })
+
   test('words in a table do not leave their fence, and are not among our own facts', async () => {
     const session = await loginTo(howdah.server.api_url, service, service.initial_password)
     onTestFinished(() => session.end())
