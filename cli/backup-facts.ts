@@ -3,9 +3,11 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { HostFact } from '#providers/local/host-facts.ts'
+import { hasDrills } from '#providers/registry.ts'
 import type { Config } from '#server/config.ts'
 import { findIsolation } from '#server/installation.ts'
 import { listDrills } from '#server/metric/store.ts'
+import { regionRowsOf } from '#server/regions.ts'
 import { storeIsUp, withStore } from './store.ts'
 
 export async function backupFacts(config: Config): Promise<HostFact[]> {
@@ -23,12 +25,14 @@ export async function backupFacts(config: Config): Promise<HostFact[]> {
         : [{ name: 'backups', supported: false, finding: problem, remedy }]
   // What an isolated installation knows can be read from inside only, where the facts about this machine are others.
   const can_ask = (await findIsolation(data_dir)) === undefined && (await storeIsUp(config))
-  return [...backups, ...(can_ask ? await withStore(config, drillFacts) : [])]
+  return [...backups, ...(can_ask ? await withStore(config, (sql) => drillFacts(sql, config)) : [])]
 }
 
-async function drillFacts(sql: Parameters<typeof listDrills>[0]): Promise<HostFact[]> {
+async function drillFacts(sql: Parameters<typeof listDrills>[0], config: Config): Promise<HostFact[]> {
   const name = 'restore drills'
-  const drills = await listDrills(sql)
+  const drilled = regionRowsOf(config).filter(({ provider }) => hasDrills(provider))
+  const region_codes = drilled.map(({ region_code }) => region_code)
+  const drills = await listDrills(sql, region_codes)
   const failed = drills.filter(({ drill_error }) => drill_error !== null)
   if (drills.length === 0) return []
   if (failed.length === 0) {

@@ -58,6 +58,9 @@ export async function stopProvider(name: ProviderName, options: Options): Promis
   }
 }
 
+/** Known without opening it; an open one says so by its facts. */
+export const hasDrills = (name: ProviderName): boolean => name === 'local'
+
 type KubernetesRegion = { region: string; installation_id: string | undefined } & KubernetesMembers
 
 /** What keeps a region from working, and what it does not offer, without opening it; undefined: it is on this host, or nowhere. */

@@ -112,10 +112,10 @@ export async function countBacklog(db: Sql) {
 
 export type DrillRow = { service_id: string; name: string; drill_error: string | null; is_proven: boolean }
 
-export async function listDrills(db: Sql): Promise<DrillRow[]> {
+export async function listDrills(db: Sql, region_codes: readonly string[]): Promise<DrillRow[]> {
   return db.query(sql<DrillRow>`
     select service_id, name, drill_error, coalesce(proven_restorable_at > now() - interval '25 hours', false) as is_proven
-    from services where deleted_at is null order by service_id`)
+    from services where region_code = any (${region_codes}) and deleted_at is null order by service_id`)
 }
 
 export async function listFailedDrills(db: Sql): Promise<{ service_id: string; project_id: string }[]> {

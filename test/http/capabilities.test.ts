@@ -1,5 +1,6 @@
 // What an installation says it can do, on the region under test and on several at once.
 import { expect, test } from 'vitest'
+import { backupFacts } from '#cli/backup-facts.ts'
 import type { Capabilities } from '#contract/capabilities.ts'
 import { shared } from '#test/shared.ts'
 import { newCall } from '#test/call.ts'
@@ -44,4 +45,9 @@ test('a replica set has one node of the size of its service unless it says other
   const service = await howdah.createService({ name: 'large', cpu_millis: '1000', memory_gbs: '4' })
   const made = await howdah.call('POST', `${howdah.services}/${service.service_id}/replicaSets`, { name: 'readers' })
   expect(made).toMatchObject({ status: 202, body: { nodes: 1, cpu_millis: 1000, memory_gbs: 4 } })
+})
+
+test('howdah doctor counts no service as unproven whose region has no restore drills', async () => {
+  expect((await howdah.call('POST', howdah.services, { name: 'undrilled' })).status).toBe(202)
+  expect(await backupFacts(howdah.config)).toEqual([])
 })
