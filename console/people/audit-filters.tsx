@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { api } from '#contract/api.ts'
-import { audit_outcomes, operator_email } from '#contract/audit.ts'
+import { type AuditEntry, audit_outcomes } from '#contract/audit.ts'
 import { effectOf } from '#contract/command.ts'
 import type { Endpoint } from '#contract/endpoint.ts'
 import { SelectField, TextField } from '../part/field.tsx'
@@ -10,6 +10,7 @@ import { layout } from '../part/layout.tsx'
 import { ranges } from '../part/range.ts'
 import { q } from '../query.ts'
 import type { Search } from '../search.ts'
+import { userOptions } from './audit-users.ts'
 
 const outcomes = [
   { value: '', label: 'Every outcome' },
@@ -42,9 +43,9 @@ export function filterOf({ who, what, outcome = '', id = '', range }: Search) {
   }
 }
 
-type Props = { view: Search; setView: (changes: Search) => void }
+type Props = { view: Search; setView: (changes: Search) => void; shown: readonly AuditEntry[] }
 
-export function Filters({ view, setView }: Props) {
+export function Filters({ view, setView, shown }: Props) {
   const { project_id = '' } = useParams({ strict: false })
   const { data: members = [] } = useQuery(q('listMembers', { project_id }))
   return (
@@ -52,11 +53,7 @@ export function Filters({ view, setView }: Props) {
       <SelectField
         label="Who"
         value={view['who'] ?? ''}
-        options={[
-          { value: '', label: 'Every user' },
-          ...members.map(({ user_id, email }) => ({ value: user_id, label: email })),
-          { value: operator_email, label: 'Operator of the server' },
-        ]}
+        options={userOptions(members, shown)}
         onChange={(who) => setView({ who })}
       />
       <SelectField label="What" value={view['what'] ?? ''} options={acts} onChange={(what) => setView({ what })} />

@@ -76,7 +76,7 @@ export function Audit() {
   return (
     <Page title="Audit" actions={reason === undefined && <CsvButton shown={shown} />}>
       {reason === undefined ? (
-        <Filters view={view} setView={setView} />
+        <Filters view={view} setView={setView} shown={shown} />
       ) : (
         <Empty title="The audit log is for administrators" text={reason} />
       )}
