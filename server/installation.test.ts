@@ -54,6 +54,10 @@ test('a path that is no directory is refused by name', async () => {
   await expect(openInstallation(file)).rejects.toThrow(`the data directory ${file} cannot be used`)
 })
 
+test('a folder that the kernel does not let be made is refused at once', async () => {
+  await expect(openInstallation('/proc/nope/data')).rejects.toThrow('the data directory /proc/nope/data cannot be used')
+})
+
 const why = as_root ? '' : ' (skipped: only root can run as another user)'
 
 test.skipIf(why)(`as root, a parent through which nobody else can pass is refused, with the remedy${why}`, async () => {

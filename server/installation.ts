@@ -116,7 +116,7 @@ async function refuseForeignFolder(data_dir: string): Promise<void> {
 }
 
 async function ensureFolder(folder: string, mode: number): Promise<void> {
-  await mkdir(folder, { recursive: true, mode })
+  await ensureFolders(folder, mode)
   const found = await stat(folder)
   if (found.uid !== process.getuid?.()) {
     throw new InstallationError(
@@ -125,6 +125,20 @@ async function ensureFolder(folder: string, mode: number): Promise<void> {
   }
   // The databases' users need the rights that a umask may have taken.
   if ((found.mode & 0o777) !== mode) await chmod(folder, mode)
+}
+
+/** Not by mkdir's own recursion, which never ends where the kernel lets no folder be made, as below /proc. */
+async function ensureFolders(folder: string, mode: number): Promise<void> {
+  if (await isFolder(folder)) return
+  await ensureFolders(dirname(folder), mode)
+  await mkdir(folder, { mode }).catch(async (error: unknown) => {
+    if (!(await isFolder(folder))) throw error
+  })
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined)
+  return found?.isDirectory() === true
 }
 
 /** The databases run as other users, who must be able to walk to their files. */
