@@ -14,7 +14,7 @@ export class NoAnswerError extends Error {
   readonly may_have_arrived: boolean
 
   constructor(origin: string, may_have_arrived: boolean, cause: unknown) {
-    super(`${origin} does not answer; is the server running?`, { cause })
+    super(silenceOf(origin, cause), { cause })
     this.name = 'NoAnswerError'
     this.may_have_arrived = may_have_arrived
   }
@@ -24,8 +24,11 @@ const quick_attempts_max = 3
 const pause_ms = 200
 const retry_after_seconds_max = 30
 export const patience_ms_default = 20_000
+/** What Node says where TLS was spoken to a port without it. */
+const no_tls = 'ERR_SSL_WRONG_VERSION_NUMBER'
+const certificate_form = /CERT|LEAF_SIGNATURE/
 /** What Node says of a connection that was never made. */
-const never_made = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ENETUNREACH', 'EHOSTUNREACH'])
+const never_made = new Set([no_tls, 'ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ENETUNREACH', 'EHOSTUNREACH'])
 
 export function retrying(
   send: typeof fetch,
@@ -61,10 +64,26 @@ export function retrying(
   }
 }
 
+/** Why there is no answer, and what to look at. */
+export function silenceOf(origin: string, error: unknown): string {
+  const code = codeOf(error)
+  if (code === no_tls) return `${origin} speaks no TLS; is its address http://${new URL(origin).host}?`
+  if (code !== undefined && certificate_form.test(code))
+    return `the certificate of ${origin} is not accepted (${code}); does NODE_EXTRA_CA_CERTS name its authority?`
+  return `${origin} does not answer; is the server running?`
+}
+
 /** Whether there was a connection. Browsers do not tell: there it may have been. */
-function wasMade({ cause }: Error): boolean {
-  if (typeof cause !== 'object' || cause === null) return true
-  return 'code' in cause && !never_made.has(String(cause.code))
+function wasMade(error: Error): boolean {
+  const code = codeOf(error)
+  if (code === undefined) return typeof error.cause !== 'object' || error.cause === null
+  return !never_made.has(code) && !certificate_form.test(code)
+}
+
+/** Node's, below the error of fetch. */
+function codeOf(error: unknown): string | undefined {
+  const cause = error instanceof Error ? error.cause : undefined
+  return typeof cause === 'object' && cause !== null && 'code' in cause ? String(cause.code) : undefined
 }
 
 export function pause(duration_ms: number, signal?: AbortSignal | null): Promise<void> {

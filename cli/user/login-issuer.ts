@@ -1,6 +1,7 @@
 // The command line as an OAuth client of a Howdah server: what the server says about itself, the tokens that it gives,
 // and its refusals as sentences. The library is loaded when it is needed: commands that ask for no tokens start faster.
 import type { Configuration, TokenEndpointResponse } from 'openid-client'
+import { silenceOf } from '#contract/retry.ts'
 import { messageOf } from '../visible.ts'
 import { CommandError } from '../command.ts'
 
@@ -26,7 +27,7 @@ export async function findIssuer(server: string): Promise<Configuration> {
   } catch (error) {
     const answer = answerIn(error)?.status ?? 'no description of one'
     const message = isSilence(error)
-      ? `${server} does not answer; is the server running? --server names another one`
+      ? `${silenceOf(server, error)} --server names another one`
       : `${server} is no Howdah server: ${address} answers ${answer}`
     throw new CommandError(message, { cause: error })
   }

@@ -50,6 +50,8 @@ test('a server that does not answer, or is no address, is told', async () => {
   const silent = await logIn(address)
   expect(silent.stderr).toBe(`howdah: ${address} does not answer; is the server running? --server names another one\n`)
   expect(silent.code).toBe(1)
+  const plain = await logIn(server.replace('http:', 'https:'))
+  expect(plain.stderr).toContain(`speaks no TLS; is its address ${server}? --server names another one`)
   for (const wrong of ['nowhere', 'localhost:8080', 'ftp://127.0.0.1:9']) {
     const { code, stderr } = await logIn(wrong)
     expect(stderr).toBe(`howdah: "${wrong}" is no URL of a server, such as http://127.0.0.1:8080\n`)
