@@ -84,7 +84,7 @@ const service_commands: readonly UserCommand[] = [
       for: {
         value: 'ready|paused|gone|at-rest',
         choices: ['ready', 'paused', 'gone', 'at-rest'],
-        description: 'What is hoped for; another end is exit code 8. Left out: at-rest.',
+        description: 'What is hoped for; another end is exit code 8, UNSTABLE after 10 s of it. Left out: at-rest.',
       },
       timeout,
       ...of_service,

@@ -22,7 +22,7 @@ import { printAnswer } from './output.ts'
 import { newPassword, storePassword } from './password.ts'
 import { findPassword, pgpassFile } from './pgpass.ts'
 import type { Session } from './session.ts'
-import { timeoutOf, waitUntil } from './waiting.ts'
+import { timeoutOf, unlessHealing, waitUntil } from './waiting.ts'
 
 const psql_remedy = 'apt-get install postgresql-client installs it'
 /** What psql ends with when it had no connection or lost it. */
@@ -110,7 +110,7 @@ export async function runWait(context: Context): Promise<number> {
   })
   if (ids === undefined) return exit_codes.done
   const isOver = (seen: Seen) => isAtRest(wanted === 'gone' ? api.deleteService : api.startService, seen)
-  const seen = await waitUntil(context, session, placeOf(ids), isOver, timeoutOf(input, '10m'))
+  const seen = await waitUntil(context, session, placeOf(ids), unlessHealing(isOver), timeoutOf(input, '10m'))
   const format = formatOf(context, session)
   if (format !== 'table' && seen !== undefined)
     printAnswer(terminal, seen, { format, columns: service_columns, is_read: true })

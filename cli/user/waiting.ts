@@ -18,6 +18,8 @@ export type Waited = { seen: Seen; exit_code: number }
 /** How long one request may wait: short, so that the reason is news. */
 const request_seconds = 2
 const poll_ms = 300
+/** A service that does not serve is mostly healed within a second. */
+const healing_ms = 10_000
 const events_read = 20
 const spin_ms = 100
 const spinner = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
@@ -47,7 +49,7 @@ export async function waitUntil(
   { terminal }: Pick<Context, 'terminal'>,
   { client }: Session,
   place: FollowedPlace,
-  isOver: (seen: Seen) => boolean,
+  isOver: (seen: Seen, elapsed_ms: number) => boolean,
   timeout_ms: number,
 ): Promise<Seen> {
   const begin = performance.now()
@@ -64,7 +66,7 @@ export async function waitUntil(
     for (;;) {
       const seen = await readFollowed(client, place, { wait_seconds: request_seconds, signal: end.signal })
       const next = await lineOf(client, place, seen, performance.now() - begin)
-      if (isOver(seen)) {
+      if (isOver(seen, performance.now() - begin)) {
         terminal.say(`${next} (${((performance.now() - begin) / 1000).toFixed(1)} s)`)
         return seen
       }
@@ -84,6 +86,15 @@ export async function waitUntil(
     clearInterval(spinning)
     terminal.progress('')
     process.removeListener('SIGINT', interrupt)
+  }
+}
+
+/** UNSTABLE is no end while it may be healed. */
+export function unlessHealing(isOver: (seen: Seen) => boolean): (seen: Seen, elapsed_ms: number) => boolean {
+  let unstable_since_ms: number | undefined
+  return (seen, elapsed_ms) => {
+    unstable_since_ms = seen?.status === 'UNSTABLE' ? (unstable_since_ms ?? elapsed_ms) : undefined
+    return isOver(seen) && (unstable_since_ms === undefined || elapsed_ms - unstable_since_ms >= healing_ms)
   }
 }
 
