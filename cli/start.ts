@@ -12,7 +12,7 @@ import { enterIsolation } from './isolation.ts'
 import { openLogFile } from './log-file.ts'
 import type { OperatorCommand } from './operator-command.ts'
 import { recordServer } from './running.ts'
-import { tellWait } from './store.ts'
+import { storeStopper, tellWait } from './store.ts'
 
 export const start: OperatorCommand = {
   name: 'start',
@@ -38,7 +38,11 @@ Several servers may share one data directory, each on a port of its own.`,
     const log = newLog(config.log_level, log_file)
     // Only notes it: the process ends as it would, and its supervisor starts it again.
     process.once('uncaughtExceptionMonitor', (error) => log.fatal({ err: error }, 'server crashed'))
-    const server = await startServer(config, { log, onWait: tellWait })
+    const stopStore = await storeStopper(config)
+    const server = await startServer(config, { log, onWait: tellWait }).catch(async (error: unknown) => {
+      await stopStore()
+      throw error
+    })
     // A reader of the greeting may end the server at once.
     const signal = signalToEnd()
     const { api_url, first_token: token, project_id } = server

@@ -1,6 +1,6 @@
 // The metadata store for commands: the server's own, also while no server runs.
 // 1. A command never makes an installation: only `howdah start` does. 2. An embedded store that had to be started for
-//    a command is stopped again after it. 3. A command that reads an isolated installation does so from inside.
+//    a command is stopped again after it, also for a start that fails. 3. A command that reads an isolated installation does so from inside.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { enterUserNamespace } from '#providers/local/host/user-namespace.ts'
@@ -14,9 +14,7 @@ import { listRunning } from './running.ts'
 export async function withStore<T>(config: Config, work: (db: Db) => Promise<T>): Promise<T> {
   await enterInstallation(config)
   const installation = await openInstallation(config.data_dir)
-  const place = { directory: installation.store_directory }
-  const embedded = config.database_url === undefined
-  const was_running = embedded && (await metadataStoreIsRunning(place))
+  const stopAgain = await storeStopper(config)
   // Loaded only here, so that help and usage errors come at once.
   const { openStore } = await import('#server/store/access.ts')
   const { newLog } = await import('#server/log.ts')
@@ -25,8 +23,16 @@ export async function withStore<T>(config: Config, work: (db: Db) => Promise<T>)
     return await work(store.db)
   } finally {
     await store.close()
-    const is_needed = was_running || listRunning(config.data_dir).length > 0
-    if (embedded && !is_needed) await stopMetadataStore(place)
+    await stopAgain()
+  }
+}
+
+/** Stops an embedded store that does not run by now, unless a server has come to need it. */
+export async function storeStopper({ database_url, data_dir }: Config): Promise<() => Promise<void>> {
+  const place = { directory: join(data_dir, 'store') }
+  const is_left = database_url !== undefined || (await metadataStoreIsRunning(place))
+  return async () => {
+    if (!is_left && listRunning(data_dir).length === 0) await stopMetadataStore(place)
   }
 }
 

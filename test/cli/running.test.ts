@@ -5,9 +5,13 @@ import { mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openLogFile } from '#cli/log-file.ts'
+import { parseOperatorInput } from '#cli/operator.ts'
 import { isRunning, listRunning, recordServer } from '#cli/running.ts'
+import { start } from '#cli/start.ts'
 import { newLog } from '#server/log.ts'
+import { metadataStoreIsRunning } from '#server/store/embedded.ts'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
+import { seedDataDir } from '#test/seed.ts'
 
 const url = 'http://127.0.0.1:1/public/api/v1'
 let data_dir = ''
@@ -62,4 +66,13 @@ test('a line that a full disk does not take is lost, and its writer goes on', ()
   symlinkSync('/dev/full', join(data_dir, 'server.log'))
   const log = newLog('info', openLogFile(data_dir))
   expect(() => log.info('a line')).not.toThrow()
+})
+
+test('a start that fails leaves no metadata store running that did not run before', async () => {
+  await seedDataDir(data_dir)
+  const regions = join(data_dir, 'server-regions.json')
+  writeFileSync(regions, JSON.stringify([{ region_code: 'eu-1', provider: 'kubernetes' }]))
+  const input = parseOperatorInput(start, ['--data-dir', data_dir, '--regions', regions], {})
+  await expect(start.run(input)).rejects.toThrow('region eu-1 needs a host')
+  expect(await metadataStoreIsRunning({ directory: join(data_dir, 'store') })).toBe(false)
 })
