@@ -5,14 +5,14 @@ import { parseDuration } from '#contract/duration.ts'
 import type { Service } from '#contract/service.ts'
 import { useMay } from '../may.ts'
 import { Button } from '../part/button.tsx'
-import { TextField } from '../part/field.tsx'
+import { SelectField, TextField } from '../part/field.tsx'
 import { Card, layout } from '../part/layout.tsx'
 import { Problem, problemAt } from '../part/problem.tsx'
 import { lengthOf } from '../part/length.ts'
 import { exact } from '../part/time.tsx'
 import { toast } from '../part/toast.tsx'
 import { q, useAct } from '../query.ts'
-import { type Ending, EndingField, endings } from './ending.tsx'
+import { type Ending, ending_options, endings } from './ending.tsx'
 
 export function SnapshotSetting({ service }: { service: Service }) {
   const { project_id, service_id, snapshot_policy } = service
@@ -25,6 +25,7 @@ export function SnapshotSetting({ service }: { service: Service }) {
   const isWrong = (text: string) => text !== '' && parseDuration(text) === undefined
   const problem = [every, keep].some(isWrong) ? 'a duration is a number with s, m, h, d or w, such as 6h' : undefined
   const half = (every === '') === (keep === '') ? undefined : 'both, or neither'
+  const is_same = typed === undefined ? 'nothing is changed' : undefined
   const body = every === '' ? {} : { every, keep }
   const onSuccess = () => {
     setTyped(undefined)
@@ -35,7 +36,7 @@ export function SnapshotSetting({ service }: { service: Service }) {
       title="Snapshots"
       actions={
         <Button
-          reason={may('setSnapshotPolicy') ?? problem ?? half}
+          reason={may('setSnapshotPolicy') ?? is_same ?? problem ?? half}
           pending={isPending}
           onPress={() => mutate({ project_id, service_id, body }, { onSuccess })}
         >
@@ -73,30 +74,36 @@ export function SnapshotSetting({ service }: { service: Service }) {
 
 export function EndSetting({ service }: { service: Service }) {
   const { project_id, service_id, expires_at } = service
-  const [end, setEnd] = useState<Ending>('never')
+  // Empty: as it is.
+  const [end, setEnd] = useState<Ending | ''>('')
   const { mutate, isPending, error } = useAct('setExpiry')
   const may = useMay(project_id, service.status)
-  const is_same = end === 'never' && expires_at === undefined ? 'it has no end' : undefined
-  const apply = () =>
-    mutate({
-      project_id,
-      service_id,
-      body: { expires_at: end === 'never' ? null : new Date(Date.now() + endings[end]).toISOString() },
-    })
+  const known = expires_at === undefined ? undefined : exact(Date.parse(expires_at), { ms: false })
+  const options = [
+    { value: '', label: known === undefined ? 'never' : `at ${known}` },
+    ...ending_options.filter(({ value }) => known !== undefined || value !== 'never'),
+  ] as const
+  const apply = () => {
+    if (end === '') return
+    const body = { expires_at: end === 'never' ? null : new Date(Date.now() + endings[end]).toISOString() }
+    mutate({ project_id, service_id, body }, { onSuccess: () => setEnd('') })
+  }
   return (
     <Card
       title="End"
       actions={
-        <Button reason={may('setExpiry') ?? is_same} pending={isPending} onPress={apply}>
+        <Button
+          reason={may('setExpiry') ?? (end === '' ? 'nothing is changed' : undefined)}
+          pending={isPending}
+          onPress={apply}
+        >
           Apply
         </Button>
       }
     >
-      <EndingField value={end} onChange={setEnd} />
+      <SelectField label="Ends by itself" value={end} options={options} onChange={setEnd} />
       <p className={layout['muted']}>
-        {expires_at === undefined
-          ? 'It stays until it is deleted.'
-          : `It is deleted by itself at ${exact(Date.parse(expires_at), { ms: false })}.`}
+        {known === undefined ? 'It stays until it is deleted.' : `It is deleted by itself at ${known}.`}
       </p>
       <Problem error={error} />
     </Card>
