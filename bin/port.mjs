@@ -1,4 +1,4 @@
-// Whether the port of a start is free, asked before anything is installed: a start that cannot listen says so in its first second.
+// Whether a start can listen, asked before anything is installed: one that cannot says so in its first second.
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 
@@ -8,7 +8,12 @@ const answer_timeout_ms = 2500
 export async function portLack(words, env) {
   const host = settingOf(words, '--host') ?? env.HOWDAH_HOST ?? '127.0.0.1'
   const port = Number(settingOf(words, '--port') ?? env.HOWDAH_PORT ?? 8080)
-  if (!Number.isInteger(port) || port <= 0 || port > 65_535 || !(await isTaken(host, port))) return undefined
+  if (!Number.isInteger(port) || port <= 0 || port > 65_535) return undefined
+  const refusal = await refusalOf(host, port)
+  if (refusal === 'EADDRNOTAVAIL' || refusal === 'EACCES')
+    return `cannot listen on ${host} port ${port} (${refusal}). Nothing was changed. Choose others with --host and --port`
+  // A name that is none is refused by the start itself, in better words.
+  if (refusal !== 'EADDRINUSE') return undefined
   const uid = ownerOf(port)
   const owner = uid === undefined ? 'another user' : uid === process.getuid() ? 'you' : nameOf(uid)
   const own = `npm start -- --port ${port + 1}`
@@ -31,11 +36,12 @@ function settingOf(words, flag) {
   return joined?.slice(flag.length + 1) ?? (at < 0 ? undefined : words[at + 1])
 }
 
-function isTaken(host, port) {
+/** The system's, by its code; undefined where a server could listen. */
+function refusalOf(host, port) {
   return new Promise((resolve) => {
     const server = createServer()
-    server.once('error', (error) => resolve(error.code === 'EADDRINUSE'))
-    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(false)))
+    server.once('error', (error) => resolve(error.code))
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)))
   })
 }
 

@@ -44,3 +44,10 @@ test('another program has it', async () => {
   expect(existsSync(join(home, 'data'))).toBe(false)
   other.close()
 })
+
+test('the address is not of this machine', async () => {
+  const env = { HOME: home, PATH: '/nowhere' }
+  const { code, stderr } = await howdah(['start', '--host', '192.0.2.1', '--data-dir', join(home, 'data')], env)
+  expect([code, stderr]).toEqual([1, expect.stringContaining('cannot listen on 192.0.2.1 port 8080 (EADDRNOTAVAIL)')])
+  expect(existsSync(join(home, 'data'))).toBe(false)
+})
