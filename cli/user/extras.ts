@@ -5,7 +5,7 @@ import type { QueryResult } from '#contract/query.ts'
 import type { Service } from '#contract/service.ts'
 import { type Options, UsageError } from '../command.ts'
 import type { Context } from './context.ts'
-import type { Answered } from './ids.ts'
+import type { Answered, Ids } from './ids.ts'
 import { parseMoment } from './moment.ts'
 import type { Column } from './output.ts'
 import { partOf, queryCsv, queryTable } from './query-table.ts'
@@ -27,6 +27,8 @@ export type Extra = {
   csv?: (answer: unknown, terminal: Context['terminal']) => string
   /** The service is READY all the while, so that a wait for it would tell nothing. */
   is_beside?: true
+  /** Before the request; what it gives is called right after the answer. */
+  around?: (context: Context, session: Session, ids: Ids) => Promise<() => Promise<void>>
   /** Right after the answer, of which a part is told once only: false where no file has it now. */
   keep?: (context: Context, session: Session, answered: Answered) => Promise<boolean>
   /** After the last wait; instead of printing a table. */
@@ -122,6 +124,10 @@ const keepsPassword = {
   after: async (...given) => (await import('./password.ts')).tellPassword(...given),
 } satisfies Extra
 
+const movesPassword = {
+  around: async (...given) => (await import('./password.ts')).followAddress(...given),
+} satisfies Extra
+
 export const extras: { readonly [Name in EndpointName]?: Extra } = {
   listServices: { columns: service_columns },
   getService: { columns: service_columns },
@@ -162,8 +168,8 @@ export const extras: { readonly [Name in EndpointName]?: Extra } = {
     keep: async (...given) => (await import('./password.ts')).keepGivenPassword(...given),
     after: async (...given) => (await import('./password.ts')).tellGivenPassword(...given),
   },
-  attachToVpc: { aliases: ['attach'] },
-  detachFromVpc: { aliases: ['detach'] },
+  attachToVpc: { aliases: ['attach'], ...movesPassword },
+  detachFromVpc: { aliases: ['detach'], ...movesPassword },
   drillService: { is_beside: true },
   takeSnapshot: { aliases: ['take'] },
   createLoginLink: { show: (answer) => (answer as OutputOf<Api['createLoginLink']>).url },

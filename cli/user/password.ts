@@ -5,8 +5,8 @@ import { type Connection, connectionLine, connectionOf } from '#contract/connect
 import type { Service } from '#contract/service.ts'
 import { type Context, formatOf } from './context.ts'
 import { ensureCa } from './ca.ts'
-import type { Answered } from './ids.ts'
-import { pgpassFile, savePassword } from './pgpass.ts'
+import type { Answered, Ids } from './ids.ts'
+import { movePassword, pgpassFile, savePassword } from './pgpass.ts'
 import type { Session } from './session.ts'
 
 const password_bytes = 24
@@ -61,6 +61,24 @@ export async function tellPassword(
   terminal.print(connectionLine(connection, 'uri', { ca: await ensureCa(session) }))
   const way = seen?.status === 'UNSTABLE' ? '' : ` To connect: howdah service psql ${wordFor(made)}`
   terminal.say(`The password is in ${pgpassFile()}.${way}`)
+}
+
+/** Into a VPC and out of it: what the file has for the address until now becomes that of the new one. */
+export async function followAddress(
+  { terminal }: Context,
+  { client }: Session,
+  { project_id = '', service_id = '' }: Ids,
+): Promise<() => Promise<void>> {
+  const address = async () => connectionOf(await client.getService({ project_id, service_id }))
+  const before = await address()
+  return async () => {
+    try {
+      const after = await address()
+      if (before !== undefined && after !== undefined) await movePassword(before, after)
+    } catch (error) {
+      terminal.say(`The password is not kept for the new address: ${messageOf(error)}`)
+    }
+  }
 }
 
 /** False where its user wants to keep it, or the file cannot be written: the caller prints it, because it is told this once. */

@@ -11,12 +11,19 @@ export function pgpassFile(): string {
 }
 
 /** Replaces the line of this login; other lines stay as they are. First, because libpq takes the first line that fits. */
-export async function savePassword(login: Login, password: string): Promise<void> {
+export async function savePassword(login: Login, password: string, replaced: readonly Login[] = []): Promise<void> {
   const file = pgpassFile()
+  const keys = [login, ...replaced].map(keyOf)
   await withLock(file, async () => {
-    const others = (await linesOf(file)).filter((line) => !line.startsWith(keyOf(login)))
+    const others = (await linesOf(file)).filter((line) => !keys.some((key) => line.startsWith(key)))
     await saveText(file, [`${keyOf(login)}${escaped(password)}`, ...others, ''].join('\n'))
   })
+}
+
+/** To another address of the same service. */
+export async function movePassword(from: Login, to: Login): Promise<void> {
+  const password = await findPassword(from)
+  if (password !== undefined) await savePassword(to, password, [from])
 }
 
 /** Only of those that savePassword kept. */

@@ -57,11 +57,13 @@ async function request(
   const send = async (ids: Ids): Promise<Answered> => {
     if (mayAsk(endpoint) && !input.isSet('yes')) await askFirst(endpoint, context, session, ids)
     const resolved = { ...(body && { body: await withIdsIn(body, session, ids) }), query }
+    const then = await extra.around?.(context, session, ids)
     const onNextCursor = (cursor: string) => terminal.say(`More follow: --cursor ${cursor}`)
     const call = anyCall(session.client, name)({ ...ids, ...resolved, ...key, onNextCursor })
     const answer = await call.catch((error: unknown) => {
       throw withDoubt(error, endpoint, key.idempotency_key)
     })
+    await then?.()
     return { ids, body, answer }
   }
   return await withIds(session.client, words, send, thingsOf(endpoint))

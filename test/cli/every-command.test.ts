@@ -227,3 +227,22 @@ test('every endpoint has a command of its derived name', () => {
   expect(derived.filter(({ noun, verb }) => !names.includes(`${noun} ${verb}`))).toEqual([])
   expect(commands_by_hand.filter(({ name }) => !names.includes(name))).toEqual([])
 })
+
+test('a password that is kept goes with its service into a VPC and out of it, also one that is set there', async () => {
+  const run = async (line: string) => {
+    const ran = await howdahHere(line.split(' '))
+    expect([line, ran.code, ran.stderr]).toEqual([line, 0, expect.any(String)])
+    return ran.stdout.trim()
+  }
+  const known = () => run('service connection-string mover --with-password --ca /ca')
+  await run('service create mover')
+  await run('vpc create garden --cidr 10.65.0.0/24')
+  const outside = await known()
+  await run('service attach mover --vpc garden --no-wait')
+  const password = /:([\w-]+)@/.exec(outside)?.[1] ?? 'none'
+  expect(await known()).toMatch(new RegExp(`:${password}@10\\.65\\.0\\.\\d+:5432/`))
+  await installation.untilStatus(await run('service get mover -o name'), 'READY')
+  const other = await run('service reset-password mover')
+  await run('service detach mover')
+  expect(await known()).toBe(outside.replace(password, other))
+})
