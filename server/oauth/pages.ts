@@ -174,7 +174,7 @@ export function setPasswordPage({
 export function passwordDonePage(): string {
   return pageOf(
     'Your password is set',
-    markup`<p>Log in with it from now on: in the console, or with <strong>howdah login</strong>.</p>`,
+    markup`<p>Log in with it from now on: in <a href="/">the console</a>, or with <strong>howdah login</strong>.</p>`,
   )
 }
 
