@@ -96,6 +96,21 @@ async function saveRemoved(tx: Sql, row: ServiceRow): Promise<void> {
  */
 async function savePass(tx: Sql, context: ServiceContext, { row, snapshots }: Subject, observed: ObservedService) {
   const { service_id } = row
+  const { shape_generation, ended } = await saveRows(tx, row, observed)
+  for (const { kind, message } of [...ended, ...observed.events, ...newEventsOf(row, observed)]) {
+    await insertEvent(tx, service_id, kind, message)
+  }
+  const saved = await saveSnapshots(tx, passOver(context, { row, snapshots }, observed))
+  if (observed.settled) await announceSettled(tx, service_id)
+  await nudgeOthers(tx, row, observed, saved)
+  // Its sets leave by themselves, and give back their own. An attachment that came during the pass has taken addresses anew.
+  if (settlesNow(row, observed) && row.vpc_id === null && shape_generation === row.shape_generation) {
+    await releaseAddresses(tx, service_id)
+  }
+}
+
+async function saveRows(tx: Sql, row: ServiceRow, observed: ObservedService) {
+  const { service_id } = row
   const shape_generation = await saveObserved(tx, service_id, {
     state: observed.state,
     settled_generation: observed.settled ? row.generation : row.settled_generation,
@@ -107,29 +122,26 @@ async function savePass(tx: Sql, context: ServiceContext, { row, snapshots }: Su
   if (observed.exchange_refused === row.exchange?.exchange_id && row.exchange) await saveExchangeRefused(tx, service_id)
   if (observed.restorable !== undefined) await saveRestorable(tx, row, observed.restorable)
   const ends_now = observed.settled && row.kept_until !== null && row.ended_at === null
-  if (ends_now && (await saveEnded(tx, service_id))) {
-    const event = `it has ended; until ${row.kept_until?.toISOString()} it can be restored`
-    await insertEvent(tx, service_id, 'kept', event)
-  }
-  for (const { kind, message } of [...observed.events, ...newEventsOf(row, observed)]) {
-    await insertEvent(tx, service_id, kind, message)
-  }
-  const { taken, scheduled } = await saveSnapshots(tx, passOver(context, { row, snapshots }, observed))
-  if (observed.settled) await announceSettled(tx, service_id)
+  const has_ended = ends_now && (await saveEnded(tx, service_id))
+  const message = `it has ended; until ${row.kept_until?.toISOString()} it can be restored`
+  return { shape_generation, ended: has_ended ? [{ kind: 'kept', message }] : [] }
+}
 
-  const settled_now = settlesNow(row, observed)
-  const changed = settled_now || observed.state !== row.state || observed.events.length > 0
+/** The passes that wait for what this one observed. taken, scheduled: whether snapshots were. */
+async function nudgeOthers(
+  tx: Sql,
+  row: ServiceRow,
+  observed: ObservedService,
+  { taken, scheduled }: { taken: boolean; scheduled: boolean },
+) {
+  const { service_id, source_service_id } = row
+  const changed = settlesNow(row, observed) || observed.state !== row.state || observed.events.length > 0
   if (changed && row.deleted_at === null) await nudgeAll(tx, 'replica set', setIdsOf(row))
   if (scheduled) await nudge(tx, 'service', service_id)
-  if (observed.settled && row.settled_generation === 0 && row.source_service_id !== null) {
-    // The fork stands on its own now: its parent may take the snapshot that it leaves, or go.
-    await nudge(tx, 'service', row.source_service_id, after_first_seconds)
-  }
+  // A fork that stands on its own: its parent may take the snapshot that it leaves, or go.
+  if (observed.settled && row.settled_generation === 0 && source_service_id !== null)
+    await nudge(tx, 'service', source_service_id, after_first_seconds)
   if (taken) await nudgeAll(tx, 'service', await listForksBeingMade(tx, service_id))
-  // Its sets leave by themselves, and give back their own. An attachment that came during the pass has taken addresses anew.
-  if (settled_now && row.vpc_id === null && shape_generation === row.shape_generation) {
-    await releaseAddresses(tx, service_id)
-  }
 }
 
 const passOver = (
