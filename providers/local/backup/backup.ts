@@ -7,7 +7,8 @@ import { drillService } from './drill.ts'
 import { layReady } from '../snapshot/fetched.ts'
 import { noteAll } from './note.ts'
 import { leadsOn, restoreService } from './restore.ts'
-import { listStagedSnapshots, newStaged, stageAll } from './stage.ts'
+import { listStagedSnapshots } from './homes.ts'
+import { newStaged, stageAll } from './stage.ts'
 
 export function newBackup(host: Machine & { installations: readonly PostgresInstallation[] }): Backup {
   const staged = newStaged()

@@ -8,7 +8,8 @@ import { findService } from '../postgres/nodes.ts'
 import { listComplete } from '../snapshot/stored.ts'
 import { walPositionOf } from '../wal/wal.ts'
 import { noteSums, overStaged } from './checksums.ts'
-import { listHomes, mirrorService, type Staged } from './stage.ts'
+import { listHomes } from './homes.ts'
+import { mirrorService, type Staged } from './stage.ts'
 
 /** Where the checksums of a snapshot are, or those of the archive. */
 export const sumsIn = (node: Node, of: string) => join(node.backup, `${of}.crc`)

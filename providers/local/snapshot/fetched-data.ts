@@ -16,7 +16,7 @@ import { readControl } from '../postgres/control-file.ts'
 import { replaySettings, savePlan } from '../wal/replay.ts'
 import { findStagedPath, stagedIn } from '../wal/staged-wal.ts'
 import { firstGap, onPath } from '../wal/timeline.ts'
-import { isHistory, isSegment, listSegments, wal_file_bytes_max } from '../wal/wal.ts'
+import { isHistory, isWal, listSegments, wal_file_bytes_max } from '../wal/wal.ts'
 import type { ClusterCopy } from './cluster-copy.ts'
 
 export type DataSource = {
@@ -119,7 +119,7 @@ function giveAll(folder: string, { uid, gid }: Owner): void {
 
 const namesIn = (folder: string): string[] => {
   try {
-    return readdirSync(folder).filter((name) => isSegment(name) || isHistory(name))
+    return readdirSync(folder).filter(isWal)
   } catch {
     return []
   }

@@ -22,6 +22,7 @@ const segment_bytes_min = 1024 ** 2
 
 export const isSegment = (name: string) => /^[0-9A-F]{24}$/.test(name)
 export const isHistory = (name: string) => /^[0-9A-F]{8}\.history$/.test(name)
+export const isWal = (name: string) => isSegment(name) || isHistory(name)
 
 /** The same for one position on any timeline, and in the order of the WAL. */
 export const walPositionOf = (name: string) => name.slice(8, 24)
