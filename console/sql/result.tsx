@@ -12,7 +12,7 @@ export function Result({ result }: { result: QueryResult }) {
     <>
       <div className={layout['row']}>
         <span role="status">
-          {command}: {count(row_count, 'row')} in {took_ms} ms{truncated && `; ${partOf(rows.length)}`}
+          {command}: {truncated ? partOf(rows.length) : count(row_count, 'row')} ({took_ms} ms)
         </span>
         {rows.length > 0 && (
           <>
@@ -53,7 +53,8 @@ export function Result({ result }: { result: QueryResult }) {
 }
 
 function partOf(shown: number): string {
-  return shown === 0 ? 'the first is larger than 1 MB, so none is shown' : `the first ${shown} are shown`
+  if (shown === 0) return 'the first row is larger than 1 MB and not shown'
+  return `the first ${shown === 1 ? 'row' : `${shown} rows`}; there are more`
 }
 
 function csvOf({ columns, rows }: QueryResult): string {
