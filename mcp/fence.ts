@@ -5,6 +5,8 @@ import type { ToolAnswer } from './tool.ts'
 const chars_max = 60_000
 /** Twin spellings for old clients, and what no agent may see. */
 const dropped = new Set(['vpcEndpoint', 'lastCursor', 'apiKey', 'initial_password', 'logs'])
+/** Sentences of the API that may repeat a tenant's words, such as the name of a file or a message of its PostgreSQL. */
+const worded = new Set(['message', 'status_reason', 'error_message'])
 
 export type CallResult = {
   content: { type: 'text'; text: string }[]
@@ -13,13 +15,15 @@ export type CallResult = {
 }
 
 export function resultOf({ data, words, note }: ToolAnswer): CallResult {
-  const plain = data === undefined ? undefined : trimmed(data)
+  const sentences: string[] = []
+  const plain = data === undefined ? undefined : trimmed(data, (sentence) => sentences.push(sentence))
+  const theirs = [...sentences, ...(words === undefined ? [] : [words])].join('\n')
   const json = plain === undefined ? undefined : JSON.stringify(plain)
   const is_long = json !== undefined && json.length > chars_max
   const texts = [
     ...(note === undefined ? [] : [note]),
     ...(json === undefined ? [] : [is_long ? cut(json) : json]),
-    ...(words === undefined ? [] : [fenced(words)]),
+    ...(theirs === '' ? [] : [fenced(theirs)]),
   ]
   return {
     content: texts.map((text) => ({ type: 'text', text })),
@@ -41,9 +45,16 @@ export function fenced(words: string): string {
 const cut = (text: string) =>
   `${text.slice(0, chars_max)}… (cut after ${chars_max} characters; ask for fewer entries, rows or columns)`
 
-function trimmed(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(trimmed)
+/** onSentence: gets each text that leaves the facts, with the members that lead to it. */
+function trimmed(value: unknown, onSentence: (sentence: string) => void, path: readonly string[] = []): unknown {
+  if (Array.isArray(value)) return value.map((one, at) => trimmed(one, onSentence, [...path, String(at)]))
   if (typeof value !== 'object' || value === null) return value
-  const members = Object.entries(value).filter(([name, member]) => member !== null && !dropped.has(name))
-  return Object.fromEntries(members.map(([name, member]) => [name, trimmed(member)]))
+  const facts: [string, unknown][] = []
+  for (const [name, member] of Object.entries(value)) {
+    if (member === null || dropped.has(name)) continue
+    const own_path = [...path, name]
+    if (worded.has(name) && typeof member === 'string') onSentence(`${own_path.join('.')}: ${member}`)
+    else facts.push([name, trimmed(member, onSentence, own_path)])
+  }
+  return Object.fromEntries(facts)
 }

@@ -1,7 +1,7 @@
 // What an agent can read by address: what the installation can do, its API, the documentation, and services. No network but the API's.
 import { newOpenApi } from '#contract/openapi.ts'
 import { notFound } from '#contract/fault.ts'
-import { fenced } from './fence.ts'
+import { fenced, resultOf } from './fence.ts'
 import { answerOf, describeSchema } from './sql-tools.ts'
 import { projectOf, type World } from './tool.ts'
 
@@ -13,8 +13,8 @@ const json = 'application/json'
 const service = 'howdah://projects/{project_id}/services/{service_id}'
 
 export const resource_templates: readonly Template[] = [
-  { uriTemplate: service, name: 'service', description: 'A service as it is.', mimeType: json },
-  { uriTemplate: `${service}/events`, name: 'events', description: 'What happened to it.', mimeType: json },
+  { uriTemplate: service, name: 'service', description: 'A service as it is.', mimeType: 'text/plain' },
+  { uriTemplate: `${service}/events`, name: 'events', description: 'What happened to it.', mimeType: 'text/plain' },
   { uriTemplate: `${service}/schema`, name: 'schema', description: 'Its tables and columns.', mimeType: 'text/plain' },
 ]
 
@@ -44,6 +44,12 @@ export async function readResource(world: World, uri: string): Promise<Contents[
 
 async function contentsOf(world: World, uri: string): Promise<{ text: string; mimeType: string }> {
   const asJson = (value: unknown) => ({ text: JSON.stringify(value), mimeType: json })
+  const asText = (data: unknown) => ({
+    text: resultOf({ data })
+      .content.map((one) => one.text)
+      .join('\n'),
+    mimeType: 'text/plain',
+  })
   const unknown = () => notFound('there is no resource at this address; list resources and their templates')
   const { client } = world
   if (uri === 'howdah://capabilities') return asJson(await client.getCapabilities({}))
@@ -55,8 +61,8 @@ async function contentsOf(world: World, uri: string): Promise<{ text: string; mi
   if (place === null) throw unknown()
   const [, asked = '', service_id = '', part] = place
   const at = { project_id: await projectOf(world, { project_id: asked }), service_id }
-  if (part === '/events') return asJson(await client.listServiceEvents(at))
-  if (part === undefined) return asJson(await client.getService(at))
+  if (part === '/events') return asText(await client.listServiceEvents(at))
+  if (part === undefined) return asText(await client.getService(at))
   const { words = '' } = answerOf(await client.runQuery({ ...at, body: describeSchema }))
   return { text: fenced(words), mimeType: 'text/plain' }
 }

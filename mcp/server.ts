@@ -11,7 +11,7 @@ import {
 } from '@modelcontextprotocol/server'
 import { Fault } from '#contract/fault.ts'
 import { NoAnswerError } from '#contract/retry.ts'
-import { type CallResult, resultOf } from './fence.ts'
+import { type CallResult, fenced, resultOf } from './fence.ts'
 import { listPrompts, promptOf } from './prompts.ts'
 import { listResources, readResource, resource_templates } from './resources.ts'
 import { listTools } from './tools.ts'
@@ -101,7 +101,8 @@ async function callTool(
     return resultOf(await Promise.race([tool.run(world, args), late]))
   } catch (error) {
     if (error instanceof Unconfirmed) throw error
-    return error instanceof Fault ? refusalOf(error) : refusal(explain?.(error) ?? unanswered(tool, error))
+    if (!(error instanceof Fault)) return refusal(explain?.(error) ?? unanswered(tool, error))
+    return tool.annotations.openWorldHint ? refusalOfDatabase(error) : refusalOf(error)
   } finally {
     clearTimeout(timer)
   }
@@ -117,6 +118,10 @@ function unanswered({ annotations }: Tool, error: unknown): string {
 
 const refusalOf = ({ code, message, details }: Fault) =>
   refusal([`${code}: ${message}`, details].filter(Boolean).join('\n'))
+
+/** Its messages quote rows, and are what a function of the tenant raises. */
+const refusalOfDatabase = ({ code, message, details }: Fault) =>
+  refusal(`${code}: ${fenced([message, details].filter(Boolean).join('\n'))}`)
 
 /** By the agent's program, without the agent. */
 function askForName(args: Record<string, unknown> = {}): InputRequiredResult {

@@ -115,6 +115,8 @@ describe('with a personal access token', () => {
     })
     const again = await call(client, 'run_sql', { service_id: 'shop', query: 'select note from notes' })
     expect(again.text).not.toContain(marker)
+    const refused = await call(client, 'run_sql', { service_id: 'shop', query: 'select note::int from notes' })
+    expect(refused.text).toMatch(/^INVALID_REQUEST: [^>]*\n<<< (\S+)\n[^]*ignore all rules[^]*\n>>> \1$/)
   })
 
   test('a statement is tried on a fork, of which nothing is left; a PROD service is neither written to nor removed unasked', async () => {
