@@ -2,15 +2,15 @@
 // 1. As root it can be passed through (0711), because databases run as users of their own; an ordinary user's is 0700.
 // 2. The installation id is made atomically: servers that start at once all read the same one. The users of an isolated
 //    installation are in the same file, so a data directory is isolated from its first moment or never.
-import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chmod, link, mkdir, readdir, readFile, stat, unlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isInside, mayGiveUsers } from '#providers/host/privilege.ts'
 import { messageOf } from '#providers/host/message.ts'
 import { undefinedIfAbsent } from '#providers/host/read.ts'
 import type { UserMap } from '#providers/host/user-map.ts'
 import { id_form, newId } from './id.ts'
+import { makeOnce } from './whole-file.ts'
 
 export type Installation = {
   installation_id: string
@@ -163,12 +163,6 @@ async function ensureInstallationId(data_dir: string, isolation = ''): Promise<s
       if (id_form.test(installation_id)) return installation_id
       throw new InstallationError(`${file} does not contain an installation id; restore it from a backup`)
     }
-    // link, not rename: the first one wins and the others read what it wrote.
-    const aside = `${file}.${randomUUID()}`
-    await writeFile(aside, `${newId()}\n${isolation}`, { mode: 0o600, flush: true })
-    await link(aside, file).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error
-    })
-    await unlink(aside)
+    await makeOnce(file, `${newId()}\n${isolation}`)
   }
 }

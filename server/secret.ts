@@ -1,9 +1,11 @@
 // The installation's own secrets: files in the data directory that only the server's user can read. secret.key encrypts
 // what must not be readable in the metadata store or in a backup of it, and derives what must not follow from it. Lost, it
 // costs a new signing key, and the answers to creations with an Idempotency-Key cannot be repeated.
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes, randomUUID } from 'node:crypto'
-import { link, readFile, unlink, writeFile } from 'node:fs/promises'
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { undefinedIfAbsent } from '#providers/host/read.ts'
+import { makeOnce } from './whole-file.ts'
 
 export type Secret = {
   /** label: what it is for; the same one opens it. */
@@ -62,19 +64,8 @@ export async function openMetricsToken(data_dir: string): Promise<string> {
 /** Made once and found again for ever; servers that start at once all read the same one. */
 async function ensureSecretFile(file: string): Promise<string> {
   for (;;) {
-    const text = await readFile(file, 'utf8').catch(unlessCode('ENOENT'))
+    const text = await readFile(file, 'utf8').catch(undefinedIfAbsent)
     if (text !== undefined) return text.trim()
-    // link, not rename: the first one wins and the others read what it wrote.
-    const aside = `${file}.${randomUUID()}`
-    await writeFile(aside, `${randomBytes(key_bytes).toString('base64url')}\n`, { mode: 0o600, flush: true })
-    await link(aside, file).catch(unlessCode('EEXIST'))
-    await unlink(aside)
-  }
-}
-
-function unlessCode(code: string) {
-  return (error: unknown): undefined => {
-    if (error instanceof Error && 'code' in error && error.code === code) return undefined
-    throw error
+    await makeOnce(file, `${randomBytes(key_bytes).toString('base64url')}\n`)
   }
 }

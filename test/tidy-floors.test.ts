@@ -78,6 +78,7 @@ const trees: readonly Tree[] = [
         'region-file',
         'secret',
         'setting-value',
+        'whole-file',
         'within',
       ],
     ],

@@ -1,12 +1,12 @@
 // The files of this installation about its backups, in one folder of the data directory: the key for daily use, which repository is ours,
 // and how far the backups are. Each is replaced whole.
 import { randomBytes } from 'node:crypto'
-import { chown, link, mkdir, unlink, writeFile } from 'node:fs/promises'
+import { chown, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { mayGiveUsers } from '#providers/host/privilege.ts'
-import { errorCode, readIfThere } from '#providers/host/read.ts'
+import { readIfThere } from '#providers/host/read.ts'
 import { unprivileged } from '#providers/host/user-map.ts'
-import { replaceWhole } from './whole-file.ts'
+import { makeOnce, replaceWhole } from '../whole-file.ts'
 
 export type BackupFiles = ReturnType<typeof backupFilesOf>
 
@@ -40,16 +40,10 @@ export async function ensureBackupFolder({ folder, cache }: BackupFiles): Promis
   if (mayGiveUsers()) await chown(cache, unprivileged.uid, unprivileged.gid)
 }
 
-/** Made once; the first of several makers wins. Whether it was made now. */
+/** Whether it was made now. */
 export async function ensureDailyKey({ daily_key }: BackupFiles): Promise<boolean> {
   if ((await readIfThere(daily_key)) !== undefined) return false
-  const aside = `${daily_key}.${process.pid}`
-  await writeFile(aside, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flush: true })
-  await link(aside, daily_key).catch((error: unknown) => {
-    if (errorCode(error) !== 'EEXIST') throw error
-  })
-  await unlink(aside)
-  return true
+  return await makeOnce(daily_key, `${randomBytes(32).toString('base64url')}\n`)
 }
 
 export async function findOwnRepository({ repository }: BackupFiles): Promise<OwnRepository | undefined> {

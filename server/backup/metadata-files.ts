@@ -6,7 +6,7 @@ import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { undefinedIfAbsent } from '#providers/host/read.ts'
-import { replaceWhole } from './whole-file.ts'
+import { replaceWhole } from '../whole-file.ts'
 
 export type ClosedFile = { name: string; last_id: number }
 

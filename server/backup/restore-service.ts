@@ -8,7 +8,7 @@ import { ensureRestored, findSnapshotFolder, findWalRun, startOf } from './fetch
 import type { Lists, Restic, Run } from './restic.ts'
 import type { RestorePlan, StoredSnapshot } from './restore-plan.ts'
 import { ensureWalFrom, walFolderOf } from './restore-wal.ts'
-import { replaceWhole } from './whole-file.ts'
+import { replaceWhole } from '../whole-file.ts'
 
 type Putting = {
   restic: Restic

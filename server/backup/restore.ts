@@ -31,7 +31,7 @@ import { listRuns, newLists } from './restic.ts'
 import { plan_version, planOf, type RestorePlan } from './restore-plan.ts'
 import { keepOnly } from './restore-rows.ts'
 import { putService, type Restored, walIn } from './restore-service.ts'
-import { replaceWhole } from './whole-file.ts'
+import { replaceWhole } from '../whole-file.ts'
 
 export type RestoreSpec = {
   config: Config

@@ -2,10 +2,11 @@
 // A kill at any moment leaves either no data directory or a whole one; the next start removes unfinished ones.
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { chmod, chown, lchown, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { chmod, chown, lchown, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { identityOf } from '#providers/host/process.ts'
+import { syncOne } from '#providers/host/sync.ts'
 import { unprivileged, type Owner } from '#providers/host/user-map.ts'
 import { ownUserName } from '#providers/host/user-name.ts'
 
@@ -47,7 +48,7 @@ async function makeStoreData({ directory, data, bin, owner }: Parts): Promise<vo
   await rename(fresh, data).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error
   })
-  await syncFolder(directory)
+  await syncOne(directory)
   await rm(aside, { recursive: true, force: true })
 }
 
@@ -57,15 +58,6 @@ async function handOver(folder: string, owner: Owner): Promise<void> {
   for (const entry of await readdir(folder, { recursive: true }))
     await lchown(join(folder, entry), owner.uid, owner.gid)
   await chown(folder, owner.uid, owner.gid)
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
 }
 
 async function refuseOtherVersion({ data, bin }: Parts, made_by: string): Promise<void> {

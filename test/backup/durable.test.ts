@@ -1,11 +1,13 @@
 // What was fetched counts as fetched when it has its name: the machine may lose its power right after that, or the command may be killed
-// before.
+// before. So does what an installation notes of itself.
+import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ensureRestored } from '#server/backup/fetch.ts'
 import { listRuns, newLists, newRestic, type Restic, type Run } from '#server/backup/restic.ts'
 import { ensureWalFrom, walFolderOf } from '#server/backup/restore-wal.ts'
+import { makeOnce, replaceWhole } from '#server/whole-file.ts'
 import { parseBackupTarget } from '#server/backup-target.ts'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { newLossyDisk } from '#test/lossy-disk.ts'
@@ -20,7 +22,8 @@ const target = parseBackupTarget(`file://${folder}/repository`) ?? expect.fail()
 const secrets = { aws_access_key_id: undefined, aws_secret_access_key: undefined }
 const real = newRestic({ target, secrets, cache: join(folder, 'cache'), key: { text: 'a-secret-of-a-test' } })
 const restic: Restic = (words, options) => real(words, { ...options, as_root: true })
-const why_no_disk = why || disk.why
+const { why: why_no_power } = disk
+const why_no_disk = why || why_no_power
 let runs: Run[] = []
 let run_id = ''
 
@@ -68,6 +71,18 @@ for (const [what, fetch] of Object.entries(ways)) {
     disk.losePower('named')
     await disk.mount()
     expect(readFileSync(join(to, archived(segment))).equals(content)).toBe(true)
+  })
+}
+
+for (const write of [makeOnce, replaceWhole]) {
+  test.skipIf(why_no_power)(`a file has its name after a loss of power: ${write.name}${why_no_power}`, async () => {
+    const file = join(disk.path, write.name)
+    if (write === replaceWhole) writeFileSync(file, 'before')
+    execFileSync('sync', ['-f', disk.path])
+    await write(file, 'after')
+    disk.losePower()
+    await disk.mount()
+    expect(readFileSync(file, 'utf8')).toBe('after')
   })
 }
 

@@ -14,7 +14,7 @@ import { listSenders, type Sender } from './replication.ts'
 import { findFilesHash } from '../postgres/files.ts'
 import { ensureReloaded, findPostmaster, type Postmaster } from '../postgres/process.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
-import { syncOne } from '../host/tree.ts'
+import { syncOne } from '../../host/sync.ts'
 
 export type SyncSpec = {
   primary: number

@@ -7,7 +7,7 @@ import { dirname } from 'node:path'
 import { errorCode, readIfThere, statIfThere } from '../../host/read.ts'
 import { removeTree } from './remove-tree.ts'
 import { findEntry, removeEntry } from './tenant-files.ts'
-import { syncOne } from './tree.ts'
+import { syncOne } from '../../host/sync.ts'
 import type { Owner } from '../../host/user-map.ts'
 
 /** Awaited before a change, with its name, such as `data directory: rename into place`. */

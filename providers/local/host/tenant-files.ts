@@ -16,7 +16,7 @@ import { errorCode, undefinedIfAbsent } from '../../host/read.ts'
 import { entriesOf, namesIn } from './entries.ts'
 import { as_folder, pathOf } from './handle.ts'
 import { removeTree } from './remove-tree.ts'
-import { syncOne } from './tree.ts'
+import { syncOne } from '../../host/sync.ts'
 
 /** The message is for the tenant, who alone can undo it. */
 export class Planted extends Error {

@@ -1,10 +1,10 @@
 // Makes durable and hands over whole directory trees that no service's user can enter.
 import { lchownSync } from 'node:fs'
-import { open, readdir } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { errorCode } from '../../host/read.ts'
-import { syncFileSystem } from '../../host/sync.ts'
+import { syncFileSystem, syncOne } from '../../host/sync.ts'
 import { entriesOf } from './entries.ts'
 import { inLanes } from '../../host/together.ts'
 
@@ -31,15 +31,5 @@ export async function syncTree(path: string, signal?: AbortSignal): Promise<void
     const entries = await readdir(path, { recursive: true, withFileTypes: true })
     const own = entries.filter((entry) => entry.isFile() || entry.isDirectory())
     await inLanes([path, ...own.map(({ parentPath, name }) => join(parentPath, name))], syncOne)
-  }
-}
-
-/** Flushes a file; or a folder's names, such as after a rename. */
-export async function syncOne(path: string): Promise<void> {
-  const handle = await open(path, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
   }
 }

@@ -8,7 +8,7 @@ import { basename, dirname, join } from 'node:path'
 import { newAuthority, parseAuthority, type Authority } from '../../postgres/certificate.ts'
 import { readIfThere } from '../../host/read.ts'
 import { removeTree } from '../host/remove-tree.ts'
-import { syncOne } from '../host/tree.ts'
+import { syncOne } from '../../host/sync.ts'
 
 /** Finds the authority in this directory and makes it if there is none. */
 export async function ensureAuthority(directory: string): Promise<Authority> {

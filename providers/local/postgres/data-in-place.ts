@@ -3,7 +3,8 @@ import { lchownSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import type { Effect } from '../host/effect.ts'
 import type { Node } from '../host/layout.ts'
-import { syncOne, syncTree } from '../host/tree.ts'
+import { syncOne } from '../../host/sync.ts'
+import { syncTree } from '../host/tree.ts'
 
 /** `what`: in the names of the effects. */
 export async function putDataInPlace(effect: Effect, node: Node, what: 'fork' | 'restore'): Promise<void> {

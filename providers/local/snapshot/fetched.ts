@@ -6,7 +6,8 @@ import type { FetchedService, Laying } from '../../provider.ts'
 import { statIfThere } from '../../host/read.ts'
 import { nodeOf, type Node } from '../host/layout.ts'
 import type { Machine } from '../host/machine.ts'
-import { syncOne, syncTree } from '../host/tree.ts'
+import { syncOne } from '../../host/sync.ts'
+import { syncTree } from '../host/tree.ts'
 
 export type Fetched = FetchedService & { at?: string | undefined }
 
