@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { inTurn } from '#providers/local/host/turn.ts'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { until } from '#test/until.ts'
@@ -80,6 +80,24 @@ test('a process whose clock is set forward waits for its turn', async () => {
   release()
   await mine
   expect((await other).stdout).toBe('has looked\nin turn\n')
+})
+
+test('a process that was stopped for so long that its turn may be another’s has lost it, also when it touches its file again', async () => {
+  const waking = performance.now() + 11_000
+  let requireAfterwards = () => {}
+  await inTurn(turns, 'service', async (requireTurn) => {
+    requireTurn()
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(waking)
+    expect(requireTurn).toThrow('turn was lost')
+    clock.mockRestore()
+    expect(requireTurn).toThrow('turn was lost')
+  })
+  await inTurn(turns, 'service', async (requireTurn) => {
+    requireAfterwards = requireTurn
+  })
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(waking)
+  expect(requireAfterwards, 'work that outlives its turn needs none').not.toThrow()
+  clock.mockRestore()
 })
 
 test('what fails gives its turn back, and other keys do not wait for it', async () => {

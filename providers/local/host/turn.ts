@@ -1,6 +1,6 @@
 // One at a time: a process that works on a service of this host waits until no other process of the host does, also a process that
 // has lost its lease, or works without one because the metadata store is unreachable. A turn ends with its work, with its process,
-// or when its process, stopped for example, does not touch its file any more.
+// or when its process, stopped for example, does not touch its file any more: such a process asks, when it goes on, before each change.
 //
 // Each has a file of its own, named after the service, the process and the stage, so a file of a dead process can be removed at any
 // moment. `wait` is written first, then the others are read; `held` is written when none is before it, and the others are
@@ -13,11 +13,20 @@ import { isAlive, ownName, silenceMsOf, steadySeconds } from '../../host/process
 const poll_every_ms = 5
 const sign_of_life_ms = 2_000
 const silence_ms_max = 10_000
+/** A change that has begun is over when another process takes the turn. */
+const own_silence_ms_max = 8_000
 
 /** Of this process: its own callers come one after the other. */
 const last = new Map<string, Promise<unknown>>()
 
-export async function inTurn<T>(folder: string, key: string, work: () => Promise<T>): Promise<T> {
+/** Throws when the turn may be another process's by now. Work that outlives its turn needs none. */
+export type RequireTurn = () => void
+
+export async function inTurn<T>(
+  folder: string,
+  key: string,
+  work: (requireTurn: RequireTurn) => Promise<T>,
+): Promise<T> {
   const queue = join(folder, key)
   const before = last.get(queue)
   const mine = (async () => {
@@ -32,17 +41,30 @@ export async function inTurn<T>(folder: string, key: string, work: () => Promise
   }
 }
 
-async function withTurn<T>(folder: string, key: string, work: () => Promise<T>): Promise<T> {
+async function withTurn<T>(folder: string, key: string, work: (requireTurn: RequireTurn) => Promise<T>): Promise<T> {
   // In the name, not in the file: a file exists before its contents.
   const name = `${key}@${ownName().replaceAll('/', ',')}`
   const file = { wait: join(folder, `${name}.wait`), held: join(folder, `${name}.held`) }
-  const timer = setInterval(() => Object.values(file).forEach(touchIfThere), sign_of_life_ms).unref()
+  let touched_ms = performance.now()
+  let is_lost = false
+  const stoodStill = () => (is_lost ||= performance.now() - touched_ms > own_silence_ms_max)
+  const touch = () => {
+    if (stoodStill()) return
+    touched_ms = performance.now()
+    Object.values(file).forEach(touchIfThere)
+  }
+  const requireTurn = () => {
+    if (stoodStill()) throw new Error('the turn was lost: this process stood still')
+  }
+  const timer = setInterval(touch, sign_of_life_ms).unref()
   try {
     writeFileSync(file.wait, '')
-    touchIfThere(file.wait)
+    touch()
     while (!isTaken(folder, key, name, file)) await pause(poll_every_ms * (1 + Math.random()))
-    return await work()
+    requireTurn()
+    return await work(requireTurn)
   } finally {
+    touched_ms = Infinity
     clearInterval(timer)
     for (const path of Object.values(file)) rmSync(path, { force: true })
   }

@@ -19,21 +19,32 @@ import { setback } from '../host/setback.ts'
 import { applyService } from './service.ts'
 
 export const applyInTurn = (host: ServiceHost, wanted: WantedService): Promise<ObservedService> =>
-  notedInTurn(host, wanted, () => applyService(host, wanted)).catch(async (error: unknown) => ({
+  notedInTurn(host, wanted, (own) => applyService(own, wanted)).catch(async (error: unknown) => ({
     ...(await noSpaceFor(host, wanted, error)),
     snapshots: [],
   }))
 
 export const applySetInTurn = (host: ServiceHost, wanted: WantedReplicaSet): Promise<ObservedReplicaSet> =>
-  notedInTurn(host, wanted, () => applyReplicaSet(host, wanted)).catch(async (error: unknown) => ({
+  notedInTurn(host, wanted, (own) => applyReplicaSet(own, wanted)).catch(async (error: unknown) => ({
     ...(await noSpaceFor(host, wanted, error)),
     failed: true,
   }))
 
-async function notedInTurn<T>({ effect, directory }: ServiceHost, wanted: Wanted, work: () => Promise<T>): Promise<T> {
-  return await inTurn(foldersOf(directory).turns, idOf(wanted), async () => {
-    await ensureLastWanted(effect, directory, wanted)
-    return await work()
+async function notedInTurn<T>(host: ServiceHost, wanted: Wanted, work: (host: ServiceHost) => Promise<T>): Promise<T> {
+  return await hostInTurn(host, idOf(wanted), async (own) => {
+    await ensureLastWanted(own.effect, own.directory, wanted)
+    return await work(own)
+  })
+}
+
+/** After the turn is lost no effect begins. */
+async function hostInTurn<T>(host: ServiceHost, id: string, work: (host: ServiceHost) => Promise<T>): Promise<T> {
+  return await inTurn(foldersOf(host.directory).turns, id, async (requireTurn) => {
+    const effect = async (name: string) => {
+      requireTurn()
+      await host.effect(name)
+    }
+    return await work({ ...host, effect })
   })
 }
 
@@ -44,9 +55,9 @@ async function noSpaceFor({ directory, as_root }: ServiceHost, wanted: Wanted, e
 }
 
 /** Undefined when it is not wanted here, or none of its data exists: then it is not made. */
-export async function healInTurn(host: ServiceHost, id: string) {
-  const { directory, as_root } = host
-  return await inTurn(foldersOf(directory).turns, id, async () => {
+export async function healInTurn(any: ServiceHost, id: string) {
+  return await hostInTurn(any, id, async (host) => {
+    const { directory, as_root } = host
     const wanted = await findLastWanted(directory, id)
     if (!wanted || !(await findService(directory, id, as_root))) return undefined
     if (!isReplicaSet(wanted)) return await applyService(host, wanted)
