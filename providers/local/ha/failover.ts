@@ -128,6 +128,7 @@ async function prepareAtEndpoint(
   await ensureRelayRemoved(host, base)
   // From here on it does nothing until it is started as the primary.
   await ensureReplicaStopped(host.effect, node)
+  await ensureFenced(host.effect, node)
   await ensureTailTaken(host.effect, node, 'lost')
   const takeTail = () => ensureTail(host.effect, lost, node, position)
   const timeline = lost_is_there ? await withoutIfFull(base, position.timeline, takeTail) : position.timeline

@@ -28,8 +28,11 @@ async function isOf(node: Node, pid: number): Promise<boolean> {
   if (at > 0 && words[at + 1] === node.data && words[at - 1]?.endsWith('/postgres')) return true
   if (uid !== own) return false
   const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => '')
-  if (cwd === node.data || cwd === `${node.data} (deleted)`) return true
+  // Below it a copy of WAL works that has outlived its server.
+  if (isBelow(cwd, node.data) || cwd === `${node.data} (deleted)`) return true
   // Its directory was moved: it belongs to the service, and does not work in the directory of any other node.
   const titled = words[0]?.startsWith(`postgres: howdah/${node.service_id}/`) === true
-  return titled && !(cwd.startsWith(join(node.home, '/')) && cwd.endsWith('/data'))
+  return titled && !(isBelow(cwd, node.home) && cwd.endsWith('/data'))
 }
+
+const isBelow = (path: string, folder: string) => join(path, '/').startsWith(join(folder, '/'))

@@ -4,6 +4,7 @@
 // 1. WAL that the replica has is not touched: of the file that it was writing only the later bytes are taken.
 // 2. It is on the disk before it takes the place of what the replica has: after a loss of power that would be gone, too.
 // 3. Everything runs as the service's user, who owns both folders.
+// 4. What copies ends with the server that began it, but for the file that it is at; a takeover fences that first.
 import { execFile } from 'node:child_process'
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -181,7 +182,8 @@ async function run({ owner }: Node, cwd: string, script: string, words: readonly
   if (words.length < 2) return
   const env = { PATH: '/usr/bin:/bin' }
   const options = { cwd, env, timeout: copy_timeout_ms, ...owner }
-  await promisify(execFile)('/bin/sh', ['-c', script, ...words], options).catch((error: unknown) => {
+  const shell = ['--pdeathsig=KILL', '--', '/bin/sh', '-c', script, ...words]
+  await promisify(execFile)('setpriv', shell, options).catch((error: unknown) => {
     const is_full = error instanceof Error && /No space left on device|Disk quota exceeded/.test(error.message)
     throw is_full ? Object.assign(error, { code: 'ENOSPC' }) : error
   })
