@@ -3,12 +3,14 @@
 // 1. Its exit code 0 does not say that all files are in a backup: callers compare the list.
 // 2. As root it reads as a user without rights but CAP_DAC_READ_SEARCH; only what restores runs as root, because it gives files owners.
 // 3. Version 0.14 is enough.
+// 4. What it says of each file is read line by line: a service has very many files, and a run lasts for hours.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { text as textOf } from 'node:stream/consumers'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
 import { mayGiveUsers } from '#providers/host/privilege.ts'
 import { findProgram, system_env } from '#providers/host/program.ts'
 import { readIfThere } from '#providers/host/read.ts'
@@ -30,6 +32,8 @@ export type RunOptions = {
   as_root?: boolean
   /** Given to it, such as the contents of a file. */
   input?: string
+  /** Gets each line of its answer, which is empty then. */
+  onLine?: (line: string) => void
   /** Exit code 3, when some files could not be read, is no error. */
   may_lack?: boolean
   /** Without it that of a backup; of a restore 0, because a person waits. */
@@ -56,6 +60,8 @@ const missing_sentence = 'backups need restic, which this host does not have; in
 
 /** Characters of what restic says that a message repeats. */
 const words_max = 500
+/** Of its failures, the last of which says what it ended with. */
+const failure_characters_max = 256 * 1024
 const kill_after_seconds = 5
 /** A backup gives way, but a busy machine must not keep it from ending in time. */
 const backup_nice = 10
@@ -65,6 +71,8 @@ export function newRestic({ target, cache, key, secrets, signal }: Access): Rest
   const env: NodeJS.ProcessEnv = {
     ...system_env,
     TZ: 'UTC',
+    // By itself it tells 60 times a second how far it is.
+    RESTIC_PROGRESS_FPS: '0.01',
     RESTIC_REPOSITORY: target.repository,
     RESTIC_CACHE_DIR: cache,
     ...(secrets.aws_access_key_id !== undefined && { AWS_ACCESS_KEY_ID: secrets.aws_access_key_id }),
@@ -100,7 +108,10 @@ export function newRestic({ target, cache, key, secrets, signal }: Access): Rest
     const failed = once(child, 'error').then(([error]) => {
       throw new ResticError(`restic cannot be run: ${String(error)}`)
     })
-    const ended = Promise.all([textOf(child.stdout), textOf(child.stderr), once(child, 'close')])
+    const answer = options.onLine ? tellLines(child.stdout, options.onLine) : readText(child.stdout)
+    // A line that is none of restic's, which its reader does not take.
+    answer.catch(stop)
+    const ended = Promise.all([answer, readText(child.stderr, failure_characters_max), once(child, 'close')])
     const [stdout, stderr] = await Promise.race([ended, failed])
     if (child.exitCode === 0 || (may_lack && child.exitCode === 3)) return stdout
     if (child.exitCode === 124) throw new ResticError(`restic ${args[0]} has not ended in ${timeout_seconds} s`)
@@ -111,6 +122,21 @@ export function newRestic({ target, cache, key, secrets, signal }: Access): Rest
   // No file has a key that is not to stay here: a process that is killed would leave it.
   const opened_by = 'file' in key ? { RESTIC_PASSWORD_FILE: key.file } : { RESTIC_PASSWORD: key.text }
   return (args, options) => run(opened_by, args, options)
+}
+
+/** Its last characters, where there is a limit. */
+async function readText(stream: Readable, characters_max = Infinity): Promise<string> {
+  let text = ''
+  for await (const piece of stream.setEncoding('utf8')) {
+    text += String(piece)
+    if (text.length > 2 * characters_max) text = text.slice(-characters_max)
+  }
+  return text
+}
+
+async function tellLines(stream: Readable, onLine: (line: string) => void): Promise<''> {
+  for await (const line of createInterface({ input: stream, crlfDelay: Infinity })) onLine(line)
+  return ''
 }
 
 /** restic reads new passwords from files: a key that is in none is written to one for as long as restic runs. */
@@ -162,15 +188,14 @@ export type StoredRun = { id: string; files: ReadonlyMap<string, number> }
 
 /** The files of a run with their sizes, and its whole id. Paths have no slash at their beginning. */
 export async function readRun(restic: Restic, run_id: string): Promise<StoredRun> {
-  const text = await restic(['ls', '--json', '--no-lock', run_id], { timeout_seconds: list_timeout_seconds })
   const files = new Map<string, number>()
   let id = run_id
-  for (const line of text.split('\n')) {
-    if (line === '') continue
+  const onLine = (line: string) => {
     const node = JSON.parse(line) as Listed // restic's own form
     if (node.struct_type === 'snapshot') id = node.id ?? id
     else if (node.type === 'file' && node.path !== undefined) files.set(node.path.slice(1), node.size ?? 0)
   }
+  await restic(['ls', '--json', '--no-lock', run_id], { timeout_seconds: list_timeout_seconds, onLine })
   return { id, files }
 }
 
@@ -210,16 +235,19 @@ export async function storeRun(
   const utc = time.toISOString().slice(0, 19).replace('T', ' ')
   const named = ['--host', host, '--time', utc, '--tag', tags.join(','), ...from]
   const words = ['backup', '--json', '--verbose=2', ...named, '--', ...paths]
-  const text = await restic(words, { ...options, may_lack: true })
   const names = new Set<string>()
-  for (const line of text.split('\n').filter((one) => /"verbose_status"|"snapshot_id"/.test(one))) {
+  let made: { id: string; bytes: number } | undefined
+  const onLine = (line: string) => {
+    if (!/"verbose_status"|"snapshot_id"/.test(line)) return
     const told = JSON.parse(line) as Told // restic's own form
     // Folders end with a slash.
     if (told.item !== undefined && !told.item.endsWith('/')) names.add(told.item.slice(1))
     const { snapshot_id: id, total_bytes_processed: bytes = -1 } = told
-    if (id !== undefined) return { id, names, bytes }
+    if (id !== undefined) made = { id, bytes }
   }
-  throw new ResticError('restic made no backup')
+  await restic(words, { ...options, may_lack: true, onLine })
+  if (made === undefined) throw new ResticError('restic made no backup')
+  return { ...made, names }
 }
 
 type Told = { item?: string; snapshot_id?: string; total_bytes_processed?: number }

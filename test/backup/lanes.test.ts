@@ -57,6 +57,24 @@ test.skipIf(why)(`a snapshot that is removed while it is copied is not counted a
   for (const known of [runs, await listRuns(restic)]) expect(known.flatMap(({ tags }) => tags)).not.toContain('data')
 })
 
+test.skipIf(why)(
+  `what restic says of files is not kept, however many there are; a line that cannot be read ends it${why}`,
+  async () => {
+    const { restic } = repository
+    fill(data_dir, 'told')
+    const words = ['backup', '--json', '--verbose=2', 'told']
+    const options = { timeout_seconds: 60, cwd: data_dir }
+    const lines: string[] = []
+    expect(await restic(words, { ...options, onLine: (line) => lines.push(line) })).toBe('')
+    expect(lines.filter((line) => line.includes('"/told"') && line.includes('"verbose_status"'))).toHaveLength(1)
+    expect(lines.at(-1)).toContain('"snapshot_id"')
+    const refuse = () => {
+      throw new Error('no such line')
+    }
+    await expect(restic(words, { ...options, onLine: refuse })).rejects.toThrow('no such line')
+  },
+)
+
 test.skipIf(why)(`of a service that is behind it is known which archived WAL a run has${why}`, async () => {
   const folder = join(data_dir, 'local', 'services', 'a', 'backup')
   const names = ['000000010000000000000003', '000000010000000000000004']
