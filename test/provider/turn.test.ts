@@ -5,14 +5,15 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { inTurn } from '#providers/local/host/turn.ts'
+import { ownName } from '#providers/host/process-name.ts'
+import { inTurn } from '#providers/host/turn.ts'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { until } from '#test/until.ts'
 
 const directory = newDataDir()
 const turns = join(directory, 'turns')
 const counter = join(directory, 'counter')
-const module = join(import.meta.dirname, '../../providers/local/host/turn.ts')
+const module = join(import.meta.dirname, '../../providers/host/turn.ts')
 
 beforeAll(() => {
   mkdirSync(turns)
@@ -98,6 +99,36 @@ test('a process that was stopped for so long that its turn may be another’s ha
   const clock = vi.spyOn(performance, 'now').mockReturnValue(waking)
   expect(requireAfterwards, 'work that outlives its turn needs none').not.toThrow()
   clock.mockRestore()
+})
+
+test('of the processes that find the maker of the backups dead, one at a time takes its place', async () => {
+  const lock = JSON.stringify(join(import.meta.dirname, '../../server/backup/runner-lock.ts'))
+  const runner = join(directory, 'runner')
+  const dead = `${ownName().replace(/\d+$/, '0')}\n`
+  writeFileSync(runner, dead)
+  writeFileSync(counter, '0')
+  const takeOver = runModule.bind(
+    undefined,
+    `
+    import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+    import { setTimeout as pause } from 'node:timers/promises'
+    import { holdRunner } from ${lock}
+    const lock = holdRunner(${JSON.stringify(runner)})
+    for (let times = 0; times < 30; ) {
+      if (!(await lock.isOurs())) continue
+      const before = Number(readFileSync(${JSON.stringify(counter)}, 'utf8'))
+      await pause(1)
+      writeFileSync(${JSON.stringify(counter)}, String(before + 1))
+      times += 1
+      // As if it had died.
+      const aside = ${JSON.stringify(runner)} + process.pid
+      writeFileSync(aside, ${JSON.stringify(dead)})
+      renameSync(aside, ${JSON.stringify(runner)})
+    }
+    await lock.release()`,
+  )
+  await Promise.all([takeOver(), takeOver(), takeOver()])
+  expect(readFileSync(counter, 'utf8')).toBe('90')
 })
 
 test('what fails gives its turn back, and other keys do not wait for it', async () => {

@@ -14,7 +14,7 @@ import { type HostProcess, identityOf, listHostProcesses } from '../../host/proc
 import { unprivileged } from '../../host/user-map.ts'
 import { isInside } from '../../host/privilege.ts'
 import { findProgram, system_env } from '../../host/program.ts'
-import { inTurn } from './turn.ts'
+import { inTurn } from '../../host/turn.ts'
 import type { UserMap } from '../../host/user-map.ts'
 
 /** How long a new namespace waits for the process that it is made for. */

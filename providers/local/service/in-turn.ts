@@ -6,7 +6,7 @@ import { foldersOf, noSpaceSentence } from '../host/layout.ts'
 import type { ServiceHost } from './service-host.ts'
 import { isDiskFull } from '../../host/read.ts'
 import { applyReplicaSet } from '../replica-set/replica-set.ts'
-import { inTurn } from '../host/turn.ts'
+import { inTurn } from '../../host/turn.ts'
 import {
   ensureLastWanted,
   findLastWanted,

@@ -31,7 +31,7 @@ import { findStart, findWay, lastWalFileFor } from './way.ts'
 import { gatherWal } from '../wal/source-wal.ts'
 import { replaceFile } from '../host/tenant-files.ts'
 import { together } from '../../host/together.ts'
-import { inTurn } from '../host/turn.ts'
+import { inTurn } from '../../host/turn.ts'
 
 export type ObservedFork = { waiting_for: string; in_progress?: true; failed?: boolean; look_again_seconds: number }
 

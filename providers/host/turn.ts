@@ -8,7 +8,7 @@
 import { readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { isAlive, ownName, silenceMsOf, steadySeconds } from '../../host/process-name.ts'
+import { isAlive, ownName, silenceMsOf, steadySeconds } from './process-name.ts'
 
 const poll_every_ms = 5
 const sign_of_life_ms = 2_000
