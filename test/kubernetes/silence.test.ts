@@ -1,4 +1,7 @@
-// Where an API server, or a node behind it, is silent: requests to others go on, and a part of a log does not pass for all of it.
+// Where an API server, or a node or a Pod behind it, is silent or does not end: requests to others go on, and a part of a log does not pass for all of it.
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openClient } from '#providers/kubernetes/api/client.ts'
 import { NoAnswer } from '#providers/kubernetes/api/errors.ts'
@@ -19,6 +22,26 @@ test('nodes that are silent keep no request from the API server or from a Pod', 
   for (const path of ['/version', '/api/v1/namespaces/kube-system/pods/https:none:8000/proxy/pg/status']) {
     expect(await client.text(path).catch((error: unknown) => error)).not.toBeInstanceOf(NoAnswer)
   }
+})
+
+test('what a Pod serves is read up to 4 MB', async () => {
+  const { api } = await newWorld()
+  const server = createServer((_request, response) => response.end(Buffer.alloc(4 * 1024 ** 2 + 1, '\n'))).listen(0)
+  const config = {
+    'current-context': 'endless',
+    contexts: [{ name: 'endless', context: { cluster: 'endless', user: 'endless' } }],
+    clusters: [{ name: 'endless', cluster: { server: `http://127.0.0.1:${Object(server.address()).port}` } }],
+    users: [{ name: 'endless', user: { token: 'a token' } }],
+  }
+  const kubeconfig = join(api.folder, 'endless')
+  writeFileSync(kubeconfig, JSON.stringify(config))
+  const client = openClient({ kubeconfig })
+  onTestFinished(() => {
+    client.close()
+    server.closeAllConnections()
+    server.close()
+  })
+  await expect(client.text('/api/v1/namespaces/a/pods/b:9187/proxy/metrics')).rejects.toThrow('more than 4194304 bytes')
 })
 
 test('a log of which the Pod is silent cannot be read, and is not told as empty', async () => {

@@ -17,6 +17,8 @@ const page_items = 500
 const metadata_list = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=1,application/json'
 const metadata_one = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=1,application/json'
 const watch_seconds = 300
+/** Of what a Pod serves, in which a tenant may have broken out of PostgreSQL, and of what a node tells of all its Pods. */
+const text_bytes_max = 4 * 2 ** 20
 
 type Ask = (call: Call) => Promise<Thing>
 
@@ -35,8 +37,16 @@ export function openClient(source: KubeconfigSource) {
     ...newWriter(ask),
     ...newReader(ask, connection),
     /** What the API server fetches from a node, such as a log, or what a Pod serves; and its own version. */
-    text: (path: string, query?: Call['query']): Promise<string> =>
-      breakerOf(path).run(() => connection.ask({ method: 'GET', path, accept: '*/*', ...(query && { query }) })),
+    text: (path: string, query?: Call['query']): Promise<string> => {
+      const call = {
+        method: 'GET',
+        path,
+        accept: '*/*',
+        answer_bytes_max: text_bytes_max,
+        ...(query && { query }),
+      } as const
+      return breakerOf(path).run(() => connection.ask(call))
+    },
     lines: (call: Call, signal: AbortSignal) => connection.lines(call, signal),
     close: connection.close,
   }

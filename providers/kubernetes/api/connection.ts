@@ -14,6 +14,7 @@ export type Call = {
   body?: unknown
   content_type?: string
   accept?: string
+  answer_bytes_max?: number
 }
 
 export type Connection = ReturnType<typeof openConnection>
@@ -23,7 +24,8 @@ const timeout_ms = 5_000
 const access_seconds = 60
 /** Bookmarks come once a minute. */
 const silence_ms_max = 90_000
-const answer_bytes_max = 64 * 2 ** 20
+/** Of a page of 500 objects. */
+const answer_bytes_max_default = 64 * 2 ** 20
 
 export function openConnection(source: KubeconfigSource) {
   const agent = new Agent({ keepAlive: true, maxSockets: 16 })
@@ -35,7 +37,7 @@ export function openConnection(source: KubeconfigSource) {
       const expiry = AbortSignal.timeout(timeout_ms)
       try {
         const answer = await send(await access.now(), call, agent, expiry)
-        const content = await textOf(answer)
+        const content = await textOf(answer, call.answer_bytes_max)
         if (answer.statusCode === 401) access.forget()
         if ((answer.statusCode ?? 500) < 300) return content
         throw apiErrorOf(answer.statusCode ?? 500, content)
@@ -135,7 +137,7 @@ async function send(access: Access, call: Call, agent: Agent, signal: AbortSigna
   })
 }
 
-async function textOf(answer: IncomingMessage): Promise<string> {
+async function textOf(answer: IncomingMessage, answer_bytes_max = answer_bytes_max_default): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0
   // Chunks of a stream without an encoding are buffers.

@@ -63,6 +63,11 @@ test('without a count before there is no rate, nor after one that went back or i
   })
 })
 
+test('a long line of what is no label is read in no time', () => {
+  const text = `pod_memory_working_set_bytes{${'a'.repeat(1_000_000)}} 5\n`
+  expect(samplesOf(text, kubelet_names)).toEqual([{ name: 'pod_memory_working_set_bytes', labels: {}, value: 5 }])
+})
+
 test('what a kubelet tells holds for the moment at which it was measured', () => {
   const told = (memory: number, cpu: number, at: number) =>
     samplesOf(

@@ -1,5 +1,5 @@
 // The text in which Prometheus reads metrics, as far as the provider reads it. Pure. Lines that are not asked for are passed over, so
-// a Pod cannot make the server hold more than the few that it wants.
+// a Pod cannot make the server hold more than the few that it wants; every pattern takes time in proportion to the text, whatever it is.
 
 /** `at_ms`: when it was measured, where that is told. */
 export type Sample = { name: string; labels: Readonly<Record<string, string>>; value: number; at_ms?: number }
@@ -27,7 +27,7 @@ export function samplesOf(text: string, names: ReadonlySet<string>): Sample[] {
 const line_form = /^(\w+)(?:\{(.*)\})? (\S+)(?: (\d+))?$/
 
 function labelsOf(text: string): Record<string, string> {
-  const pairs = [...text.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)]
+  const pairs = [...text.matchAll(/(?<!\w)(\w+)="((?:[^"\\]|\\.)*)"/g)]
   return Object.fromEntries(pairs.map(([, name = '', value = '']) => [name, value.replaceAll(/\\(.)/g, '$1')]))
 }
 
