@@ -128,7 +128,7 @@ async function ensureRun(
     : await startPostmaster(effect, node, { ...hashes, bin: installation.bin, limits, died })
   if (typeof running === 'string') return progress(running)
   if (mask !== undefined && !(await statIfThere(filesOf(node).masked))) {
-    const masking = await waitForMask(host, node, mask)
+    const masking = await waitForMask(host, node, { mask, major: installation.major })
     if (masking) return masking
   }
   await ensureReplayRemoved(effect, node)
@@ -145,13 +145,17 @@ async function isMaskCutOff({ jobs }: ServiceHost, node: Node): Promise<boolean>
 const maskJob = ({ service_id }: Node) => `${service_id}/prepared/mask`
 
 /** Undefined when it has been run. */
-async function waitForMask(host: ServiceHost, node: Node, mask: string): Promise<ObservedFork | undefined> {
+async function waitForMask(
+  host: ServiceHost,
+  node: Node,
+  spec: { mask: string; major: number },
+): Promise<ObservedFork | undefined> {
   const { effect, jobs } = host
   const { masking, masked } = filesOf(node)
   try {
     const end = await jobs.ensure(maskJob(node), async (signal) => {
       await replaceDurably(effect, 'mask', masking, 'begun')
-      await runMask(effect, node, mask, signal)
+      await runMask(effect, node, { ...spec, signal })
       await ensureFile(effect, 'masked', masked, '', undefined)
     })
     return end === 'under way' ? progress('its data is being masked') : undefined
