@@ -39,6 +39,12 @@ export async function insertOperatorActOnUser(
   for (const { project_id } of used) await insertAudit(tx, { ...act, project_id, resource_id })
 }
 
+/** In no project: a key signs for all of them, and the operator alone finds it. */
+export async function insertOperatorActOnKey(tx: Sql, endpoint: 'rotateKey' | 'removeKey', kid: string): Promise<void> {
+  const act = { ...newAct(), endpoint, method: 'POST', path: `/keys/${kid}/${endpoint}`, status: 200 } as const
+  await insertAudit(tx, { ...act, project_id: null, resource_id: kid })
+}
+
 function newAct() {
   const by = {
     user_id: null,

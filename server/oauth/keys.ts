@@ -4,6 +4,7 @@
 // 3. Keys are read from the store at most five seconds ago, so a new or removed key is noticed within them.
 import { createPublicKey, generateKeyPair, type JsonWebKey, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
+import { insertOperatorActOnKey } from '../audit/operator.ts'
 import type { Db, Sql } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 import { newId } from '../id.ts'
@@ -79,7 +80,7 @@ export function newKeys(place: KeyPlace): Keys {
   }
 }
 
-/** Makes a new key for this installation, or returns the key that another server of it has just made. */
+/** Makes a new key for this installation, or returns the key that another server of it has just made. `at once`: for the operator. */
 export async function rotateKey(place: KeyPlace, when: 'when due' | 'at once'): Promise<SigningKey> {
   const { installation_id, secret } = place
   const { publicKey, privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
@@ -92,15 +93,19 @@ export async function rotateKey(place: KeyPlace, when: 'when due' | 'at once'): 
     const private_jwk = privateKey.export({ format: 'jwk' })
     const private_key = secret.seal(JSON.stringify(private_jwk), kid)
     await insertKey(tx, { kid, installation_id, public_jwk: publicKey.export({ format: 'jwk' }), private_key })
+    if (when === 'at once') await insertOperatorActOnKey(tx, 'rotateKey', kid)
     return { kid, private_jwk }
   })
 }
 
 /** Tokens that they signed are refused from now on: for keys that may have leaked. Servers notice within five seconds. */
 export async function removeRetiredKeys({ db, installation_id }: KeyPlace): Promise<number> {
-  const rows = await db.query(sql`
-    delete from oauth_keys where installation_id = ${installation_id} and retired_at is not null returning kid`)
-  return rows.length
+  return db.transaction(async (tx) => {
+    const rows = await tx.query(sql<{ kid: string }>`
+      delete from oauth_keys where installation_id = ${installation_id} and retired_at is not null returning kid`)
+    for (const { kid } of rows) await insertOperatorActOnKey(tx, 'removeKey', kid)
+    return rows.length
+  })
 }
 
 function openSigning({ installation_id, secret }: KeyPlace, rows: readonly KeyRow[]): SigningKey | undefined {

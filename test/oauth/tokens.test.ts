@@ -6,7 +6,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { openInstallation } from '#server/installation.ts'
-import { newKeys, rotateKey } from '#server/oauth/keys.ts'
+import { newKeys, removeRetiredKeys, rotateKey } from '#server/oauth/keys.ts'
 import { openSecret } from '#server/secret.ts'
 import { newCall } from '#test/call.ts'
 import { startInstallation } from '#test/installation.ts'
@@ -150,6 +150,21 @@ describe('keys', () => {
     const { keys } = (await (await fetch(`${origin}/oauth/jwks`)).json()) as { keys: { kid: string; d?: string }[] }
     expect(keys.map(({ kid }) => kid)).toEqual(expect.arrayContaining([old_kid, made.kid]))
     expect(keys.some((key) => 'd' in key)).toBe(false)
+  })
+
+  test('what the operator does with keys is in the audit log', async () => {
+    const { kid: old_kid } = await rotateKey(await openKeyPlace(), 'at once')
+    const { kid } = await rotateKey(await openKeyPlace(), 'at once')
+    expect(await removeRetiredKeys(await openKeyPlace())).toBeGreaterThan(0)
+    const acts = await people.db.query(
+      'select endpoint, resource_id from audit where email = $1 and resource_id in ($2, $3) order by id',
+      ['operator', old_kid, kid],
+    )
+    expect(acts).toEqual([
+      { endpoint: 'rotateKey', resource_id: old_kid },
+      { endpoint: 'rotateKey', resource_id: kid },
+      { endpoint: 'removeKey', resource_id: old_kid },
+    ])
   })
 
   test('a key that is taken away ends what it signed', async () => {
