@@ -23,9 +23,10 @@ export type SchemaError = {
 
 export const name_characters_max = 128
 export const email_characters_max = 254
+/** In neither part; the last two are letters whose small ones are i and k: the address of another user would be the same in any case. */
+const not_in_emails = '\\s@\\u0000-\\u001f\\u007f-\\u009f\\u0130\\u212a'
 /** A domain with a dot, whose last label is letters. */
-export const email_pattern =
-  '^[^\\s@\\u0000-\\u001f\\u007f-\\u009f]+@([^\\s@.\\u0000-\\u001f\\u007f-\\u009f]+\\.)+[A-Za-z]+$'
+export const email_pattern = `^[^${not_in_emails}]+@([^.${not_in_emails}]+\\.)+[A-Za-z]+$`
 
 export function isEmail(text: string): boolean {
   return text.length <= email_characters_max && text.isWellFormed() && new RegExp(email_pattern, 'u').test(text)

@@ -91,8 +91,8 @@ async function endLogins(tx: Sql, user_id: number): Promise<void> {
 }
 
 async function findPassword(db: Db, email: string): Promise<{ user_id: number; verifier: string } | undefined> {
-  // PostgreSQL takes no such text.
-  if (email.includes('\0')) return undefined
+  // PostgreSQL takes no such text; and a spelling that is not counted as this account's is none of it.
+  if (/[\0\u0130\u212a]/.test(email)) return undefined
   const [row] = await db.query(sql<{ user_id: number; verifier: string }>`
     select p.user_id, p.verifier from users u join passwords p on p.user_id = u.id
     where lower(u.email) = lower(${email.trim()}) and u.disabled_at is null`)

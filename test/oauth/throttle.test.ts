@@ -1,6 +1,9 @@
-// How often a password may be tried, from one address and from many.
+// How often a password may be tried, from one address and from many, and that an account has one spelling.
 import { shared } from '#test/shared.ts'
 import { expect, test } from 'vitest'
+import { isEmail } from '#contract/problem.ts'
+import { changePassword, findAccount } from '#server/oauth/accounts.ts'
+import { newPasswords } from '#server/oauth/password.ts'
 import { newThrottle } from '#server/oauth/throttle.ts'
 import { openTestDb } from '#test/store/test-store.ts'
 
@@ -33,4 +36,17 @@ test('strangers at many addresses do not lock an owner out where that one has lo
   const waits: number[] = []
   for (let count = 0; count < 10; count += 1) waits.push(await throttle.take(owner, home))
   expect(waits.at(-1)).toBeGreaterThan(0)
+})
+
+test('no other letter stands for one of an e-mail: its spellings would each be tried as often, and each be invited', async () => {
+  const passwords = newPasswords({ memory_kib: 64, passes: 1 })
+  const [user] = await db.query<{ id: number }>(
+    `insert into users (email, name) values ('kim@example.com', '') returning id`,
+  )
+  await changePassword(db, user?.id ?? 0, await passwords.newVerifier('a good password'))
+  const find = (email: string) => findAccount(db, passwords, { email, password: 'a good password' })
+  expect(await find(' KIM@example.com')).toBe(user?.id)
+  for (const twin of ['k\u0130m@example.com', '\u212aim@example.com']) {
+    expect([isEmail(twin), await find(twin)]).toEqual([false, undefined])
+  }
 })
