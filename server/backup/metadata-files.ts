@@ -4,7 +4,7 @@
 import { createReadStream } from 'node:fs'
 import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
+import { linesOf } from '#providers/host/lines.ts'
 import { undefinedIfAbsent } from '#providers/host/read.ts'
 import { replaceWhole } from '../whole-file.ts'
 
@@ -54,7 +54,7 @@ export async function* readRows(folder: string, table: string): AsyncGenerator<s
   const { closed } = await listClosed(folder, table)
   const there = await readdir(folder)
   for (const name of [...closed.map((file) => file.name), `${table}.jsonl`].filter((one) => there.includes(one))) {
-    for await (const line of createInterface({ input: createReadStream(join(folder, name)) })) if (line) yield line
+    for await (const line of linesOf(createReadStream(join(folder, name)))) if (line) yield line
   }
 }
 

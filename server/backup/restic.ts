@@ -9,8 +9,8 @@ import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
+import { linesOf } from '#providers/host/lines.ts'
 import { mayGiveUsers } from '#providers/host/privilege.ts'
 import { findProgram, system_env } from '#providers/host/program.ts'
 import { readIfThere } from '#providers/host/read.ts'
@@ -135,7 +135,7 @@ async function readText(stream: Readable, characters_max = Infinity): Promise<st
 }
 
 async function tellLines(stream: Readable, onLine: (line: string) => void): Promise<''> {
-  for await (const line of createInterface({ input: stream, crlfDelay: Infinity })) onLine(line)
+  for await (const line of linesOf(stream)) onLine(line)
   return ''
 }
 

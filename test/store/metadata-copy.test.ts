@@ -24,11 +24,11 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** So many, all so many hours old. */
+/** So many, all so many hours old. In their texts are signs that end a line for some readers of lines, and are none of ours to forbid. */
 async function addEvents(count: number, hours: number): Promise<void> {
   await db.query(
     `insert into service_events (project_id, service_id, time, kind, message)
-     select $1, 'aservice00', now() - $3 * interval '1 hour', 'progress', 'event ' || n from generate_series(1, $2::int) n`,
+     select $1, 'aservice00', now() - $3 * interval '1 hour', 'progress', 'event ' || n || E'\\u2028and\\u2029more' from generate_series(1, $2::int) n`,
     [project_id, count, hours],
   )
 }

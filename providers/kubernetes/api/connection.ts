@@ -2,7 +2,7 @@
 // changed. Every request ends within its time; a stream that is silent for too long is cut.
 import { Agent, request as requestHttps } from 'node:https'
 import { request as requestHttp, type IncomingMessage } from 'node:http'
-import { createInterface } from 'node:readline'
+import { linesOf } from '../../host/lines.ts'
 import { messageOf } from '../../host/message.ts'
 import { apiErrorOf, NoAnswer } from './errors.ts'
 import { type Access, type KubeconfigSource, readAccess } from './kubeconfig.ts'
@@ -54,10 +54,9 @@ export function openConnection(source: KubeconfigSource) {
         const answer = await send(await access.now(), call, streams, either)
         if ((answer.statusCode ?? 500) >= 300) throw apiErrorOf(answer.statusCode ?? 500, await textOf(answer))
         silence.heard()
-        const lines = createInterface({ input: answer, crlfDelay: Infinity })
-        // A connection that is cut may end the lines first and fail afterwards, when no reader is left to hear of it.
-        for (const source of [answer, lines]) source.on('error', () => undefined)
-        for await (const line of lines) {
+        // A connection that is cut may fail after its end, when no reader is left to hear of it.
+        answer.on('error', () => undefined)
+        for await (const line of linesOf(answer)) {
           silence.heard()
           yield line
         }
