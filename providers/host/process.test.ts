@@ -30,6 +30,15 @@ test('a process is at work while it runs and while it is stopped, and not from i
   expect(findHostProcess(child)).toBeUndefined()
 })
 
+test('no process hides behind its name', async () => {
+  const name = String.raw`a\rState:\tZ`
+  const shell = spawn('/bin/sh', ['-c', `printf '${name}' > /proc/$$/comm; echo; read line`])
+  onTestFinished(() => void shell.kill('SIGKILL'))
+  await once(shell.stdout, 'data')
+  expect(readFileSync(`/proc/${shell.pid}/comm`, 'utf8')).toBe('a\rState:\tZ\n')
+  expect(findHostProcess(shell.pid ?? 0)).toMatchObject({ pid: shell.pid, parent: process.pid })
+})
+
 test('a process that is not there is not at work', () => {
   expect(isAtWork(2 ** 22 + 1)).toBe(false)
 })

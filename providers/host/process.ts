@@ -50,11 +50,14 @@ export function listPids(): number[] {
 
 export function findHostProcess(pid: number): HostProcess | undefined {
   const status = textOf(`/proc/${pid}/status`)
-  const [, state = '', parent = '', uids = ''] = /^State:\t(\w).*^PPid:\t(\d+).*^Uid:\t([\d\t]+)$/ms.exec(status) ?? []
-  const threads = Number(/^Threads:\t(\d+)$/m.exec(status)?.[1])
+  const [, state = '', parent = '', uids = ''] = status_form.exec(status) ?? []
+  const threads = Number(/\nThreads:\t(\d+)\n/.exec(status)?.[1])
   if (uids === '' || ('ZX'.includes(state) && threads <= 1)) return undefined
   return { pid, parent: Number(parent), uids: uids.split('\t').map(Number) }
 }
+
+/** A process chooses its name, which is in the first line: the kernel escapes line feeds there, and no other end of a line. */
+const status_form = /\nState:\t(\w).*?\nPPid:\t(\d+)\n.*?\nUid:\t([\d\t]+)\n/s
 
 /** Its working directory; empty when we may not read it. */
 export function folderOf({ pid }: Pick<HostProcess, 'pid'>): string {
