@@ -6,6 +6,11 @@ import { join } from 'node:path'
 import { folderOf, groupsTextOf, wordsOf, type HostProcess } from '../../host/process.ts'
 import type { Node } from './layout.ts'
 
+/** A tenant's code is started with any words, megabytes of them; ours name the home among the first, once. */
+const words_max = 32
+const path_characters_max = 4_096
+const homes_max = 4
+
 /** The id of a service or replica set of this installation; `elsewhere`: another installation's; undefined: unknown. */
 export function homeOf(
   { directory, installation_id }: { directory: string; installation_id: string },
@@ -17,7 +22,7 @@ export function homeOf(
     return installation === installation_id ? group.replace(/-(\d+|pooler|balancer|relay)$/, '') : 'elsewhere'
   }
   const own = join(realpathOf(directory) ?? directory, 'services', '/')
-  for (const named of [folderOf(process), ...wordsOf(process)].flatMap(homesIn)) {
+  for (const named of [folderOf(process), ...wordsOf(process).slice(0, words_max)].flatMap(homesIn)) {
     const home = realpathOf(named)
     if (home === undefined || !isMadeFor(home, node)) continue
     return home.startsWith(own) ? home.slice(own.length).replace(/\.gone$/, '') : 'elsewhere'
@@ -33,11 +38,11 @@ export function isIn({ home, home_removed }: Node, folder: string): boolean {
 
 /** Paths in an argument that may be a home: `config_file=/srv/howdah/local/services/abc/howdah.conf`. */
 function homesIn(word: string): string[] {
-  const path = word.slice(Math.max(0, word.indexOf('/')))
+  const path = word.slice(Math.max(0, word.indexOf('/')), path_characters_max)
   const ends = [...path.matchAll(/\/services\/[a-z0-9]+(\.gone)?(?=\/|$)/g)].map(
     ({ index, 0: end }) => index + end.length,
   )
-  return ends.map((end) => path.slice(0, end))
+  return ends.slice(0, homes_max).map((end) => path.slice(0, end))
 }
 
 /** Homes are root's, with the group of their service's user. */
