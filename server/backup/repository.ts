@@ -20,7 +20,7 @@ import {
 } from './backup-files.ts'
 import { addKey } from './key.ts'
 import { type DeadLocks, isLocked, newDeadLocks } from './dead-locks.ts'
-import { listRuns, newRestic, type Restic, ResticError, type Run, type Secrets, withKeyFile } from './restic.ts'
+import { listRuns, newRestic, type Restic, ResticError, type Run, type Secrets } from './restic.ts'
 
 /** What must be known to reach the repository of an installation. */
 export type Place = {
@@ -114,9 +114,8 @@ async function addDailyKey(place: Place, restic: Restic): Promise<void> {
 
 /** It does not tell the id. */
 async function addKeyByRestic(restic: Restic, password: string): Promise<undefined> {
-  await withKeyFile(password, (file) =>
-    restic(['key', 'add', '--new-password-file', file], { timeout_seconds: short_seconds }),
-  )
+  // Not by a file: a process that is killed would leave it.
+  await restic(['key', 'add'], { timeout_seconds: short_seconds, input: `${password}\n` })
 }
 
 type Key = { id: string; current: boolean }

@@ -6,9 +6,6 @@
 // 4. What it says of each file is read line by line: a service has very many files, and a run lasts for hours.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { linesOf } from '#providers/host/lines.ts'
 import { mayGiveUsers } from '#providers/host/privilege.ts'
@@ -137,18 +134,6 @@ async function readText(stream: Readable, characters_max = Infinity): Promise<st
 async function tellLines(stream: Readable, onLine: (line: string) => void): Promise<''> {
   for await (const line of linesOf(stream)) onLine(line)
   return ''
-}
-
-/** restic reads new passwords from files: a key that is in none is written to one for as long as restic runs. */
-export async function withKeyFile<T>(key: string, work: (file: string) => Promise<T>): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), 'howdah-key-'))
-  try {
-    const file = join(folder, 'key')
-    await writeFile(file, `${key}\n`, { mode: 0o600 })
-    return await work(file)
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
 }
 
 /** It ends when this process does: what goes on by itself would store, or restore, beside what the next process does. */
