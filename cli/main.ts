@@ -73,10 +73,9 @@ async function unknown(words: readonly string[], commands: readonly Row[]): Prom
 /** Of the data directory that is this user's, or that the environment names. */
 async function findLocalServer(): Promise<string | undefined> {
   const { loadConfig } = await import('#server/config.ts')
-  const { listRunning } = await import('./running.ts')
+  const { findServing } = await import('./running.ts')
   try {
-    const [running] = listRunning(loadConfig([], process.env).data_dir)
-    return running && new URL(running.url).origin
+    return findServing(loadConfig([], process.env).data_dir)
   } catch {
     return undefined
   }

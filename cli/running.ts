@@ -8,14 +8,19 @@ import { findHostProcess, identityOf } from '#providers/host/process.ts'
 import { bootId } from '#providers/host/read.ts'
 import type { Config } from '#server/config.ts'
 
-export type RunningServer = { pid: number; born: string; url: string }
+/** url: once requests are answered there. */
+export type RunningServer = { pid: number; born: string; url?: string }
 
-/** Says that this process serves the directory; the returned function takes it back. */
-export function recordServer(data_dir: string, url: string): () => void {
+/** Says that this process serves the directory, or is about to; the returned function takes it back. */
+export function recordServer(data_dir: string, url?: string): () => void {
   const folder = folderOf(data_dir)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const file = join(folder, `${process.pid}.json`)
-  const server: RunningServer = { pid: process.pid, born: birthOf(process.pid) ?? '', url }
+  const server: RunningServer = {
+    pid: process.pid,
+    born: birthOf(process.pid) ?? '',
+    ...(url !== undefined && { url }),
+  }
   writeFileSync(`${file}.tmp`, JSON.stringify(server), { mode: 0o600 })
   renameSync(`${file}.tmp`, file)
   return () => rmSync(file, { force: true })
@@ -35,9 +40,13 @@ export function listRunning(data_dir: string): RunningServer[] {
 
 /** The address of a server of the data directory, or where one would be. */
 export function serverOf({ data_dir, public_url, host, port }: Config): string {
-  const [running] = listRunning(data_dir)
-  if (public_url !== undefined) return public_url
-  return running === undefined ? `http://${host}:${port}` : new URL(running.url).origin
+  return public_url ?? findServing(data_dir) ?? `http://${host}:${port}`
+}
+
+/** The address of a server of the data directory that answers requests. */
+export function findServing(data_dir: string): string | undefined {
+  const url = listRunning(data_dir).find((one) => one.url !== undefined)?.url
+  return url === undefined ? undefined : new URL(url).origin
 }
 
 export function isRunning(server: RunningServer): boolean {
@@ -59,10 +68,10 @@ function parseRecord(file: string): RunningServer | undefined {
   try {
     const value: unknown = JSON.parse(readFileSync(file, 'utf8'))
     if (typeof value !== 'object' || value === null) return undefined
-    if (!('pid' in value) || !('born' in value) || !('url' in value)) return undefined
-    const { pid, born, url } = value
-    if (typeof pid !== 'number' || typeof born !== 'string' || typeof url !== 'string') return undefined
-    return { pid, born, url }
+    if (!('pid' in value) || !('born' in value)) return undefined
+    const { pid, born } = value
+    if (typeof pid !== 'number' || typeof born !== 'string') return undefined
+    return { pid, born, ...('url' in value && typeof value.url === 'string' && { url: value.url }) }
   } catch {
     return undefined
   }

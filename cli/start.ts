@@ -38,8 +38,11 @@ Several servers may share one data directory, each on a port of its own.`,
     const log = newLog(config.log_level, log_file)
     // Only notes it: the process ends as it would, and its supervisor starts it again.
     process.once('uncaughtExceptionMonitor', (error) => log.fatal({ err: error }, 'server crashed'))
+    // Before the store is looked at: a command that had to start it would stop it under this start.
+    const removeRecord = recordServer(config.data_dir)
     const stopStore = await storeStopper(config)
     const server = await startServer(config, { log, onWait: tellWait }).catch(async (error: unknown) => {
+      removeRecord()
       await stopStore()
       throw error
     })
@@ -50,7 +53,7 @@ Several servers may share one data directory, each on a port of its own.`,
     // Before anything that can fail, because the token may be nowhere else.
     console.log(greeting(server, log_file.path, login))
     void tellConsole(server)
-    const removeRecord = recordServer(config.data_dir, server.api_url)
+    recordServer(config.data_dir, server.api_url)
     console.log(`\n${await signal}: stopping. Databases go on running.`)
     try {
       await server.close()

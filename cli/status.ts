@@ -34,7 +34,8 @@ export const status: OperatorCommand = {
       const facts = { data_dir: config.data_dir, servers, metadata_store: store_is_up, services, databases_running }
       return console.log(JSON.stringify(facts, undefined, 2))
     }
-    for (const { pid, url } of servers) console.log(`Server     running at ${url} (process ${pid})`)
+    for (const { pid, url } of servers)
+      console.log(`Server     ${url === undefined ? 'starting' : `running at ${url}`} (process ${pid})`)
     if (servers.length === 0) console.log('Server     not running; howdah start runs it')
     console.log(
       `Services   ${services === undefined ? 'unknown: the metadata store does not run' : described(services)}`,

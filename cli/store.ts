@@ -27,7 +27,7 @@ export async function withStore<T>(config: Config, work: (db: Db) => Promise<T>)
   }
 }
 
-/** Stops an embedded store that does not run by now, unless a server has come to need it. */
+/** Stops an embedded store that does not run by now, unless a server has come to need it, or is about to. */
 export async function storeStopper({ database_url, data_dir }: Config): Promise<() => Promise<void>> {
   const place = { directory: join(data_dir, 'store') }
   const is_left = database_url !== undefined || (await metadataStoreIsRunning(place))

@@ -2,12 +2,15 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openLogFile } from '#cli/log-file.ts'
 import { parseOperatorInput } from '#cli/operator.ts'
-import { isRunning, listRunning, recordServer } from '#cli/running.ts'
+import { findServing, isRunning, listRunning, recordServer } from '#cli/running.ts'
 import { start } from '#cli/start.ts'
+import { storeStopper } from '#cli/store.ts'
+import { loadConfig } from '#server/config.ts'
 import { newLog } from '#server/log.ts'
 import { metadataStoreIsRunning } from '#server/store/embedded.ts'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
@@ -15,6 +18,8 @@ import { seedDataDir } from '#test/seed.ts'
 
 const url = 'http://127.0.0.1:1/public/api/v1'
 let data_dir = ''
+
+const storeRuns = () => metadataStoreIsRunning({ directory: join(data_dir, 'store') })
 
 beforeEach(() => {
   data_dir = newDataDir()
@@ -74,5 +79,33 @@ test('a start that fails leaves no metadata store running that did not run befor
   writeFileSync(regions, JSON.stringify([{ region_code: 'eu-1', provider: 'kubernetes' }]))
   const input = parseOperatorInput(start, ['--data-dir', data_dir, '--regions', regions], {})
   await expect(start.run(input)).rejects.toThrow('region eu-1 needs a host')
-  expect(await metadataStoreIsRunning({ directory: join(data_dir, 'store') })).toBe(false)
+  expect(await storeRuns()).toBe(false)
+})
+
+test('a command that ends leaves the store to a server that is starting', async () => {
+  await seedDataDir(data_dir)
+  // It starts for as long as its region does not answer.
+  const silent = createServer().listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  const regions = join(data_dir, 'server-regions.json')
+  const members = { kubeconfig: 'server-kubeconfig', host: '127.0.0.1', catalog: 'rig' }
+  writeFileSync(regions, JSON.stringify([{ region_code: 'eu-1', provider: 'kubernetes', ...members }]))
+  const config = {
+    'current-context': 'a',
+    contexts: [{ name: 'a', context: { cluster: 'a', user: 'a' } }],
+    clusters: [{ name: 'a', cluster: { server: `http://127.0.0.1:${Object(silent.address()).port}` } }],
+    users: [{ name: 'a', user: { token: 'a token' } }],
+  }
+  writeFileSync(join(data_dir, 'server-kubeconfig'), JSON.stringify(config))
+  const stopStore = await storeStopper(loadConfig(['--data-dir', data_dir], {}))
+  const asked = once(silent, 'connection')
+  const started = start.run(parseOperatorInput(start, ['--data-dir', data_dir, '--regions', regions], {}))
+  const failed = expect(started).rejects.toThrow('eu-1')
+  const [connection] = (await Promise.race([asked, started])) as [Socket]
+  await stopStore()
+  expect([await storeRuns(), findServing(data_dir)]).toEqual([true, undefined])
+  connection.destroy()
+  silent.close()
+  await failed
+  expect([await storeRuns(), listRunning(data_dir)]).toEqual([false, []])
 })
