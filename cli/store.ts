@@ -18,11 +18,14 @@ export async function withStore<T>(config: Config, work: (db: Db) => Promise<T>)
   // Loaded only here, so that help and usage errors come at once.
   const { openStore } = await import('#server/store/access.ts')
   const { newLog } = await import('#server/log.ts')
-  const store = await openStore(config, installation, newLog('silent'), { onWait: tellWait })
   try {
-    return await work(store.db)
+    const store = await openStore(config, installation, newLog('silent'), { onWait: tellWait })
+    try {
+      return await work(store.db)
+    } finally {
+      await store.close()
+    }
   } finally {
-    await store.close()
     await stopAgain()
   }
 }

@@ -9,10 +9,12 @@ import { openLogFile } from '#cli/log-file.ts'
 import { parseOperatorInput } from '#cli/operator.ts'
 import { findServing, isRunning, listRunning, recordServer } from '#cli/running.ts'
 import { start } from '#cli/start.ts'
-import { storeStopper } from '#cli/store.ts'
+import { storeStopper, withStore } from '#cli/store.ts'
 import { loadConfig } from '#server/config.ts'
+import { openInstallation } from '#server/installation.ts'
 import { newLog } from '#server/log.ts'
 import { metadataStoreIsRunning } from '#server/store/embedded.ts'
+import { sql } from '#server/store/sql.ts'
 import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { seedDataDir } from '#test/seed.ts'
 
@@ -108,4 +110,14 @@ test('a command that ends leaves the store to a server that is starting', async 
   silent.close()
   await failed
   expect([await storeRuns(), listRunning(data_dir)]).toEqual([false, []])
+})
+
+test('a command that the store refuses stops it again, too', async () => {
+  await seedDataDir(data_dir)
+  const config = loadConfig(['--data-dir', data_dir], {})
+  await openInstallation(data_dir)
+  const newer = sql`insert into migrations (name, hash) values ('9999-of-a-later-version.sql', '')`
+  await withStore(config, (db) => db.query(newer))
+  await expect(withStore(config, async () => undefined)).rejects.toThrow('newer than this server')
+  expect(await storeRuns()).toBe(false)
 })
