@@ -1,11 +1,14 @@
 // Masked forks, and forks that are made anew: what a mask hides is never seen, whoever dies meanwhile.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import type pg from 'pg'
 import { expect, test } from 'vitest'
 import { listHostProcesses, wordsOf } from '#providers/host/process.ts'
+import { nodeOf, preparedOf } from '#providers/local/host/layout.ts'
+import { newSession } from '#providers/local/postgres/superuser.ts'
 import type { WantedService } from '#providers/provider.ts'
 import { apply } from '#test/provider/apply.ts'
-import { ask, newWanted, settle, useWorlds } from '#test/provider/service-fixture.ts'
+import { as_root, ask, newWanted, settle, useWorlds } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'
 
 const { newWorld } = useWorlds()
@@ -106,4 +109,24 @@ test('a mask whose session is told to end, as by a machine that goes down, has n
   process.kill(session.pid, 'SIGTERM')
   await settled
   expect(await ask(provider, child, 'select name from people')).toBe('not Ada')
+})
+
+test('a mask has not failed when the statistics cannot be removed for a while', async () => {
+  const world = await newWorld()
+  let lock: pg.Client | undefined
+  const effect = async (name: string) => {
+    if (name !== 'mask: forget statistics' || lock) return
+    const prepared = preparedOf(nodeOf(world.directory, child.service_id, child.home.port, as_root))
+    lock = newSession(prepared, { database: 'tsdb' })
+    await lock.connect()
+    await lock.query('begin; lock table pg_catalog.pg_statistic in share mode')
+  }
+  const provider = await world.open({ effect })
+  const parent = await newWanted(provider, { size: 'shared' })
+  await settle(provider, parent)
+  const source = { service_id: parent.service_id, moment: 'now' as const }
+  const child = await newWanted(provider, { size: 'shared', source, mask: 'create table masked ()' })
+  await settle(provider, child)
+  expect(await ask(provider, child, 'select count(*) from masked')).toBe('0')
+  expect(lock).toBeDefined()
 })

@@ -45,18 +45,29 @@ export async function runMask(effect: Effect, node: Node, { mask, major, signal 
   signal.addEventListener('abort', stop)
   try {
     await client.connect()
-    await client.query('begin')
     await effect('mask: run')
-    await runWithoutRows(client, mask)
-    await client.query(disownSql(role.name))
-    const { command } = await client.query('commit')
-    if (command !== 'COMMIT') throw new MaskFailed('the mask failed: its transaction was rolled back')
+    await commitMask(client, mask, role.name)
     await effect('mask: forget statistics')
     await withSuperuser(node, { database: master_database, major }, (superuser) => superuser.query(forget_statistics))
     // What fails here, such as a function of an index, is no part of the mask.
     await client.query('analyze').catch((error: unknown) => {
       if (!isOfSql(error)) throw error
     })
+  } finally {
+    signal.removeEventListener('abort', stop)
+    await endSession(client)
+  }
+  await dropQueryRole(effect, node, role.name)
+}
+
+/** Of what fails here the mask is the reason. */
+async function commitMask(client: pg.Client, mask: string, role_name: string): Promise<void> {
+  try {
+    await client.query('begin')
+    await runWithoutRows(client, mask)
+    await client.query(disownSql(role_name))
+    const { command } = await client.query('commit')
+    if (command !== 'COMMIT') throw new MaskFailed('the mask failed: its transaction was rolled back')
   } catch (error) {
     if (error instanceof Error && error.message === endless_answer) {
       throw new MaskFailed(
@@ -65,11 +76,7 @@ export async function runMask(effect: Effect, node: Node, { mask, major, signal 
     }
     if (!isOfSql(error)) throw error
     throw new MaskFailed(`the mask failed: ${error.message}${error.code === undefined ? '' : ` (${error.code})`}`)
-  } finally {
-    signal.removeEventListener('abort', stop)
-    await endSession(client)
   }
-  await dropQueryRole(effect, node, role.name)
 }
 
 const isOfSql = (error: unknown): error is pg.DatabaseError =>
