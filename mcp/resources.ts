@@ -1,6 +1,6 @@
 // What an agent can read by address: what the installation can do, its API, the documentation, and services. No network but the API's.
 import { newOpenApi } from '#contract/openapi.ts'
-import { notFound } from '#contract/fault.ts'
+import { Fault, notFound } from '#contract/fault.ts'
 import { fenced, resultOf } from './fence.ts'
 import { answerOf, describeSchema } from './sql-tools.ts'
 import { projectOf, type World } from './tool.ts'
@@ -63,6 +63,9 @@ async function contentsOf(world: World, uri: string): Promise<{ text: string; mi
   const at = { project_id: await projectOf(world, { project_id: asked }), service_id }
   if (part === '/events') return asText(await client.listServiceEvents(at))
   if (part === undefined) return asText(await client.getService(at))
-  const { words = '' } = answerOf(await client.runQuery({ ...at, body: describeSchema }))
-  return { text: fenced(words), mimeType: 'text/plain' }
+  const schema = await client.runQuery({ ...at, body: describeSchema }).catch((error: unknown) => {
+    // The message may be what a function of the tenant raises.
+    throw error instanceof Fault ? new Fault(error.code, fenced(error.message)) : error
+  })
+  return { text: fenced(answerOf(schema).words ?? ''), mimeType: 'text/plain' }
 }
