@@ -8,6 +8,14 @@ test.each([
     'DEPTH_ZERO_SELF_SIGNED_CERT',
     'the certificate of https://here:81 is not accepted (DEPTH_ZERO_SELF_SIGNED_CERT); does NODE_EXTRA_CA_CERTS name its authority?',
   ],
+  [
+    'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+    'the certificate of https://here:81 is not accepted (UNABLE_TO_GET_ISSUER_CERT_LOCALLY); does NODE_EXTRA_CA_CERTS name its authority?',
+  ],
+  [
+    'ERR_TLS_CERT_ALTNAME_INVALID',
+    'the certificate of https://here:81 is not accepted (ERR_TLS_CERT_ALTNAME_INVALID); is it in date, and made for this address?',
+  ],
   ['ECONNREFUSED', 'https://here:81 does not answer; is the server running?'],
 ])('after %s nothing was sent, and no server is waited for', async (code, message) => {
   let attempts = 0

@@ -27,6 +27,7 @@ export const patience_ms_default = 20_000
 /** What Node says where TLS was spoken to a port without it. */
 const no_tls = 'ERR_SSL_WRONG_VERSION_NUMBER'
 const certificate_form = /CERT|LEAF_SIGNATURE/
+const authority_form = /ISSUER|SELF_SIGNED|LEAF_SIGNATURE/
 /** What Node says of a connection that was never made. */
 const never_made = new Set([no_tls, 'ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ENETUNREACH', 'EHOSTUNREACH'])
 
@@ -68,8 +69,12 @@ export function retrying(
 export function silenceOf(origin: string, error: unknown): string {
   const code = codeOf(error)
   if (code === no_tls) return `${origin} speaks no TLS; is its address http://${new URL(origin).host}?`
-  if (code !== undefined && certificate_form.test(code))
-    return `the certificate of ${origin} is not accepted (${code}); does NODE_EXTRA_CA_CERTS name its authority?`
+  if (code !== undefined && certificate_form.test(code)) {
+    const asked = authority_form.test(code)
+      ? 'does NODE_EXTRA_CA_CERTS name its authority?'
+      : 'is it in date, and made for this address?'
+    return `the certificate of ${origin} is not accepted (${code}); ${asked}`
+  }
   return `${origin} does not answer; is the server running?`
 }
 
