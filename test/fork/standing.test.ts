@@ -1,11 +1,12 @@
 // Data that has not been started yet, because its port is taken or it was stopped before: a copy of it is as whole as one of a server.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { ServiceSource, WantedService } from '#providers/provider.ts'
 import { ask, newWanted, settle, useWorlds } from '#test/provider/service-fixture.ts'
 import { dataOf, homeOf } from '#test/provider/standby-fixture.ts'
 import { until } from '#test/until.ts'
+import { newParent } from './parent.ts'
 
 const { newWorld } = useWorlds()
 
@@ -71,4 +72,32 @@ test('no snapshot is taken of data that has still to be led to its moment', asyn
   await settle(provider, on)
   await until(async () => (await provider.service.apply(on)).snapshots[0]?.state === 'complete')
   expect(await ask(provider, fork, 'select answer from kept')).toBe('42')
+})
+
+test('a process that stood still in the turn of a parent does not lock it: another one may have started it by now', async () => {
+  const world = await newWorld()
+  let turn_of = ''
+  let locking: string[] | undefined
+  const turns = () => readdirSync(join(world.directory, 'turns'))
+  const effect = async (name: string) => {
+    locking?.push(name)
+    if (locking || name !== 'lock: write aside' || turn_of === '') return
+    if (!turns().some((one) => one.startsWith(turn_of))) {
+      // The turn of the fork ends before its data is made.
+      await until(() => turns().length === 0)
+      return
+    }
+    locking = []
+    const waking = performance.now() + 11_000
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(waking)
+    setImmediate(() => clock.mockRestore())
+  }
+  const provider = await world.open({ effect })
+  const parent = await newParent(provider)
+  await settle(provider, { ...parent, power: 'off', generation: 2 })
+  turn_of = `${parent.service_id}@`
+  const source = { service_id: parent.service_id, moment: 'now' as const }
+  const child = await newWanted(provider, { size: 'shared', source })
+  await settle(provider, child)
+  expect(locking?.find((name) => name.startsWith('lock: '))).toBe('lock: write aside')
 })

@@ -8,6 +8,7 @@ import { errorCode, readIfThere, statIfThere } from '../../host/read.ts'
 import { removeTree } from './remove-tree.ts'
 import { findEntry, removeEntry } from './tenant-files.ts'
 import { syncOne } from '../../host/sync.ts'
+import type { RequireTurn } from '../../host/turn.ts'
 import type { Owner } from '../../host/user-map.ts'
 
 /** Awaited before a change, with its name, such as `data directory: rename into place`. */
@@ -15,6 +16,14 @@ export type Effect = (name: string) => Promise<void>
 
 export function newEffect(hook: ((name: string) => void | Promise<void>) | undefined): Effect {
   return async (name) => hook?.(name)
+}
+
+/** After the turn is lost (host/turn.ts) no effect begins. */
+export function effectInTurn(effect: Effect, requireTurn: RequireTurn): Effect {
+  return async (name) => {
+    await effect(name)
+    requireTurn()
+  }
 }
 
 /**

@@ -4,6 +4,7 @@ import type { ObservedReplicaSet, ObservedService, WantedReplicaSet, WantedServi
 import { findService } from '../postgres/nodes.ts'
 import { foldersOf, noSpaceSentence } from '../host/layout.ts'
 import type { ServiceHost } from './service-host.ts'
+import { effectInTurn } from '../host/effect.ts'
 import { isDiskFull } from '../../host/read.ts'
 import { applyReplicaSet } from '../replica-set/replica-set.ts'
 import { inTurn } from '../../host/turn.ts'
@@ -37,15 +38,11 @@ async function notedInTurn<T>(host: ServiceHost, wanted: Wanted, work: (host: Se
   })
 }
 
-/** After the turn is lost no effect begins. */
 async function hostInTurn<T>(host: ServiceHost, id: string, work: (host: ServiceHost) => Promise<T>): Promise<T> {
-  return await inTurn(foldersOf(host.directory).turns, id, async (requireTurn) => {
-    const effect = async (name: string) => {
-      requireTurn()
-      await host.effect(name)
-    }
-    return await work({ ...host, effect })
-  })
+  const { effect, directory } = host
+  return await inTurn(foldersOf(directory).turns, id, (requireTurn) =>
+    work({ ...host, effect: effectInTurn(effect, requireTurn) }),
+  )
 }
 
 async function noSpaceFor({ directory, as_root }: ServiceHost, wanted: Wanted, error: unknown) {

@@ -14,7 +14,7 @@ import { copyRunning, copyStopped } from './cluster-copy.ts'
 import { type Fetched, findFetched } from './fetched.ts'
 import { copyData } from './fetched-data.ts'
 import { copyTree } from '../host/copy-tree.ts'
-import { ensureRemoved } from '../host/effect.ts'
+import { effectInTurn, ensureRemoved } from '../host/effect.ts'
 import { isDiskFull, statIfThere } from '../../host/read.ts'
 import { takeLock, withLock } from '../host/lock.ts'
 import { foldersOf, look_again_without_space_seconds, nodeOf, noSpaceSentence, type Node } from '../host/layout.ts'
@@ -228,10 +228,10 @@ async function lockParent(
   signal: AbortSignal,
 ): Promise<() => Promise<void>> {
   for (;;) {
-    const release = await inTurn(foldersOf(directory).turns, parent.service_id, async () => {
+    const release = await inTurn(foldersOf(directory).turns, parent.service_id, async (requireTurn) => {
       signal.throwIfAborted()
       if ((await findPostmaster(parent)).postmaster) throw new Error('PostgreSQL is starting or stopping')
-      return await takeLock(effect, parent, 'copying while it stands still')
+      return await takeLock(effectInTurn(effect, requireTurn), parent, 'copying while it stands still')
     })
     if (release !== undefined) return release
     await pause(lock_poll_ms)
