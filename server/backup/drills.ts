@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { messageOf } from '#providers/host/message.ts'
 import { isDiskFull, undefinedIfAbsent } from '#providers/host/read.ts'
 import { type Backup, type FetchedService, Untried } from '#providers/provider.ts'
-import { insertEvent } from '../event.ts'
+import { insertEvent, tellable } from '../event.ts'
 import type { Log } from '../log.ts'
 import type { Regions } from '../regions.ts'
 import { drill_requested, type Settled } from '../settled.ts'
@@ -89,10 +89,11 @@ async function drillNext({ db, regions, log, folder, fetch }: Parts, signal: Abo
 /** failed: it cannot be restored. untried: whether it can was not tried out. Neither: it can. */
 type Result = { failed?: string; untried?: string }
 
-const resultOf = (failed: string | undefined): Result => (failed === undefined ? {} : { failed })
+/** What is wrong may be in a file or a database of any name. */
+const resultOf = (failed: string | undefined): Result => (failed === undefined ? {} : { failed: tellable(failed) })
 
 function resultOfError(error: unknown): Result {
-  const message = messageOf(error)
+  const message = tellable(messageOf(error))
   // A drill needs the space of the service once more, a restore elsewhere does not.
   return isDiskFull(error) || error instanceof Untried ? { untried: message } : { failed: message }
 }

@@ -1,5 +1,6 @@
 // A restore drill that is asked for begins at once: the request tells every server, and a server that is told waits for no round. A region
 // that makes none refuses it.
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
@@ -99,6 +100,20 @@ test('a drill that is asked for while the first snapshot is being taken waits fo
   expect(await resultOf(early)).toBeUndefined()
   await db.query(`update snapshots set taken_at = now() where service_id = $1`, [early])
   expect(await until(() => resultOf(early))).toEqual({ proven: true, error: null })
+})
+
+test('what a drill found is told without control characters, whatever the name of a file', async () => {
+  const service_id = await newKept()
+  const home = join(howdah.config.data_dir, 'local', 'services', service_id)
+  const [snapshot_id = ''] = readdirSync(join(home, 'snapshots'))
+  const planted = 'data/planted\u001b[2J'
+  writeFileSync(join(home, 'snapshots', snapshot_id, planted), 'damaged')
+  mkdirSync(join(home, 'backup'), { recursive: true })
+  writeFileSync(join(home, 'backup', `${snapshot_id}.crc`), JSON.stringify({ [planted]: '1 7' }))
+  await drilling(3_600_000)
+  await request(service_id)
+  const { error } = await until(() => resultOf(service_id))
+  expect(error).toBe(`data/planted\ufffd[2J of the snapshot ${snapshot_id} differs from its checksum`)
 })
 
 test('a region that makes no drills refuses one', async () => {
