@@ -4,6 +4,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { candidatesFor } from '../address.ts'
 import type { Authority } from '../postgres/certificate.ts'
+import { syncOne } from '../host/sync.ts'
 import { type Kind, type Listed, type Provider, type WantedReplicaSet, type WantedService } from '../provider.ts'
 import { openCache } from './api/cache.ts'
 import { type Client, openClient } from './api/client.ts'
@@ -116,8 +117,9 @@ async function identityOf(client: Client, { region, installation_id, directory }
   })
   if (uid === known) return `${uid}/${installation_id}`
   await mkdir(directory, { recursive: true, mode: 0o700 })
-  await writeFile(`${file}.new`, `${uid}\n`, { mode: 0o600 })
+  await writeFile(`${file}.new`, `${uid}\n`, { mode: 0o600, flush: true })
   await rename(`${file}.new`, file)
+  await syncOne(directory)
   return `${uid}/${installation_id}`
 }
 

@@ -1,14 +1,37 @@
 // Where an API server, or a node or a Pod behind it, is silent or does not end: requests to others go on, and a part of a log does not pass for all of it.
-import { writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { openClient } from '#providers/kubernetes/api/client.ts'
 import { NoAnswer } from '#providers/kubernetes/api/errors.ts'
+import { newLossyDisk } from '#test/lossy-disk.ts'
 import { newWanted, settle } from './wanted.ts'
 import { useKubernetes } from './world.ts'
 
 const { newWorld } = useKubernetes()
+const disk = newLossyDisk({ size: '400M', shares_blocks: false })
+const { why } = disk
+afterAll(() => disk.remove())
+
+for (const how of ['named', undefined] as const) {
+  const what = how === undefined ? 'all that was not flushed' : 'the contents of files'
+  test.skipIf(why)(
+    `a region is known after a loss of power that took ${what}, while its cluster is silent${why}`,
+    async () => {
+      const { api, open } = await newWorld()
+      const directory = disk.path
+      const before = await open({ directory })
+      const { identity } = before.facts()
+      await before.close()
+      disk.losePower(how)
+      await disk.mount()
+      api.silence(/kube-system/)
+      expect((await open({ directory })).facts().identity).toBe(identity)
+      rmSync(join(directory, 'test.cluster'))
+    },
+  )
+}
 
 test('nodes that are silent keep no request from the API server or from a Pod', async () => {
   const { api } = await newWorld()
