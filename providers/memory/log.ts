@@ -5,27 +5,27 @@ import type { Thing, Wanted } from './thing.ts'
 
 export const newLogs = (find: (id: string) => Thing<Wanted> | undefined): Logs => ({
   page: async (id, query) => {
-    const { node = 0, skip, limit } = query
-    if (node >= nodesOf(find(id))) return { refused: 'node' }
-    const newest_first = matching(find(id), query).toReversed()
-    const placed = newest_first.slice(skip, skip + limit)
-    return { entries: placed.map(({ entry }) => entry), placed: () => placed }
+    const placed = matching(find(id), query)
+      ?.toReversed()
+      .slice(query.skip, query.skip + query.limit)
+    return placed ? { entries: placed.map(({ entry }) => entry), placed: () => placed } : { refused: 'node' }
   },
-  tail: async (id, query) => {
-    const { node = 0, after = '0' } = query
+  tail: async (id, { after = '0', ...query }) => {
+    const placed = matching(find(id), query)
+    if (placed === undefined) return { refused: 'node' }
     const count = find(id)?.log.length ?? 0
-    if (node >= nodesOf(find(id))) return { refused: 'node' }
     if (!/^\d{1,9}$/.test(after) || Number(after) > count) return { refused: 'cursor' }
-    return { entries: matching(find(id), query).filter(({ at }) => Number(at) > Number(after)), at: String(count) }
+    return { entries: placed.filter(({ at }) => Number(at) > Number(after)), at: String(count) }
   },
 })
 
-const nodesOf = (owner: Thing<Wanted> | undefined) => owner?.wanted.nodes ?? 1 + (owner?.wanted.ha?.replica_count ?? 0)
-
-function matching(owner: Thing<Wanted> | undefined, query: LogTailQuery | LogQuery): PlacedEntry[] {
-  const accepts = newMatch(query)
-  const placed = (owner?.log ?? []).map((entry, before) => ({ entry, node: 0, at: String(before + 1) }))
-  return placed.filter(({ entry: { timestamp, severity, message: text, ...writer } }) => {
-    return isWithin(Date.parse(timestamp), query) && accepts({ severity, text, writer })
+/** Undefined: it has no such node. */
+function matching(owner: Thing<Wanted> | undefined, query: LogTailQuery | LogQuery): PlacedEntry[] | undefined {
+  const { wanted, log = [] } = owner ?? {}
+  if ((query.node ?? 0) >= (wanted?.nodes ?? 1 + (wanted?.ha?.replica_count ?? 0))) return undefined
+  const matches = newMatch(query)
+  const placed = log.map((entry, before) => ({ entry, node: 0, at: String(before + 1) }))
+  return placed.filter(({ entry: { timestamp, severity, message: text } }) => {
+    return isWithin(Date.parse(timestamp), query) && matches({ severity, text, writer: {} })
   })
 }

@@ -2,26 +2,24 @@
 // lives. For tests of everything above a provider, and to try the API without PostgreSQL. It keeps the promises of
 // providers/provider.ts (test/provider/promises.ts runs on it) but one: no server listens at its addresses.
 import { candidatesFor, type PortRange } from '../address.ts'
-import type { ObservedService, Provider, RegionFacts, WantedReplicaSet, WantedService } from '../provider.ts'
-import { canCopy, copiesOf, exchange, type Services } from './copy.ts'
+import type { Provider, RegionFacts, WantedReplicaSet, WantedService } from '../provider.ts'
 import { newLogs } from './log.ts'
-import { type Failure, newThings, type Things, waiting } from './thing.ts'
+import { no_database, postgres_version, serviceSubject } from './service.ts'
+import { newThings, type Things, waiting } from './thing.ts'
 
 export type MemoryOptions = PortRange & {
   identity: string
-  /** How long each change takes; by default none. */
-  delay_ms?: number
+  /** How long each change takes. */
+  delay_ms: number
 }
 
 export type MemoryProvider = Provider & {
   /** It does not serve until it is applied again; the watchers are called. */
   crash(id: string): void
-  /** It stays as it is, until `fail` is called without a failure. */
-  fail(id: string, failure?: Failure): void
+  /** Until it is called without a failure, each pass throws that error, or waits for what that sentence says. */
+  fail(id: string, failure?: Error | string): void
 }
 
-const postgres_version = '18.4'
-const no_database = 'this region has no databases that could be asked; use a region with another provider'
 const facts: Omit<RegionFacts, 'identity'> = {
   provider: 'memory',
   postgres_versions: [postgres_version],
@@ -45,12 +43,21 @@ const facts: Omit<RegionFacts, 'identity'> = {
 }
 const idle_metrics = { cpu_usage_millicores: 1, memory_usage_bytes: 50_000_000, disk_usage_bytes: 40_000_000 }
 
-export function openMemoryProvider({ identity, delay_ms = 0, ...range }: MemoryOptions): MemoryProvider {
-  const failures = new Map<string, Failure>()
-  const services: Services = newThings(delay_ms, failures)
+export function openMemoryProvider({ identity, delay_ms, ...range }: MemoryOptions): MemoryProvider {
+  const failures = new Map<string, Error | string>()
+  const services: Things<WantedService> = newThings(delay_ms, failures)
   const sets: Things<WantedReplicaSet> = newThings(delay_ms, failures)
   const service = serviceSubject(services)
-  const replica_set = replicaSetSubject(sets, services)
+  const replica_set: Provider['replica_set'] = {
+    refusal: () => undefined,
+    list: sets.list,
+    apply: async (wanted, pass) => {
+      const { replica_set_id, service: parent } = wanted
+      const deleted = wanted.deleted || parent.deleted
+      if (!deleted && !services.find(parent.service_id)) return waiting('absent', 'its service is not there')
+      return sets.apply(replica_set_id, { ...wanted, deleted }, parent.power, pass)
+    },
+  }
   const watchers: Parameters<Provider['watch']>[0][] = []
   return {
     facts: () => ({ ...facts, identity }),
@@ -76,40 +83,6 @@ export function openMemoryProvider({ identity, delay_ms = 0, ...range }: MemoryO
     },
     fail: (id, failure) => void (failure === undefined ? failures.delete(id) : failures.set(id, failure)),
     close: async () => void (watchers.length = 0),
-  }
-}
-
-function serviceSubject(services: Services): Provider['service'] {
-  return {
-    refusal: () => undefined,
-    list: services.list,
-    query: async () => ({ unavailable: no_database }),
-    apply: async (wanted, pass): Promise<ObservedService> => {
-      const { service_id, deleted, source } = wanted
-      if (!deleted && source && !services.find(service_id) && !canCopy(services, source))
-        return { ...waiting('absent', `its parent ${source.service_id} does not have that moment yet`), snapshots: [] }
-      const observed = services.apply(service_id, wanted, wantedState(wanted), pass)
-      const thing = services.find(service_id)
-      const copies =
-        thing && observed.settled ? { ...exchange(thing, services), ...copiesOf(thing) } : { snapshots: [] }
-      return { ...observed, postgres_version, ...copies }
-    },
-  }
-}
-
-const wantedState = ({ deleted, power }: Pick<WantedService, 'deleted' | 'power'>) =>
-  deleted ? 'absent' : power === 'on' ? 'serving' : 'stopped'
-
-function replicaSetSubject(sets: Things<WantedReplicaSet>, services: Services): Provider['replica_set'] {
-  return {
-    refusal: () => undefined,
-    list: sets.list,
-    apply: async (wanted, pass) => {
-      const { replica_set_id, service } = wanted
-      const deleted = wanted.deleted || service.deleted
-      if (!deleted && !services.find(service.service_id)) return waiting('absent', 'its service is not there')
-      return sets.apply(replica_set_id, wanted, wantedState({ deleted, power: service.power }), pass)
-    },
   }
 }
 
