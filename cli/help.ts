@@ -1,9 +1,32 @@
-// The help texts, derived from the commands.
-import { namesOf, type Option, type Positional, type Row } from './command.ts'
+// The help texts, derived from the commands: on all of them, on a noun, on one, and where words name none.
+import { nearestOf } from '#contract/nearest.ts'
+import { version } from '#contract/version.ts'
+import { findCommand, namesOf, type Option, type Positional, type Row, UsageError } from './command.ts'
 
-export type Group = { title: string; commands: readonly Row[] }
+/** footerOf: what stands below the help of each command. */
+export type Group = { title: string; commands: readonly Row[]; footerOf?: (row: Row) => string }
 
 const width_max = 100
+
+/** The words on which help is asked for, none for help on everything; undefined: no help is asked for. */
+export function helpWords(words: readonly string[]): string[] | undefined {
+  // What follows -- is for another program.
+  const own = words.includes('--') ? words.slice(0, words.indexOf('--')) : words
+  const [first = 'help'] = own
+  if (first !== 'help' && !own.includes('--help') && !own.includes('-h')) return undefined
+  return own.slice(first === 'help' ? 1 : 0).filter((word) => !word.startsWith('-'))
+}
+
+export function helpOn(words: readonly string[], groups: readonly Group[]): string {
+  if (words.length === 0) return generalHelp(version, groups)
+  const all = groups.flatMap(({ commands }) => commands)
+  const command = findCommand(all, words)?.command
+  if (command)
+    return commandHelp(command, groups.find(({ commands }) => commands.includes(command))?.footerOf?.(command))
+  const of_noun = all.filter(({ name }) => `${name} `.startsWith(`${words.join(' ')} `))
+  if (of_noun.length > 0) return nounHelp(words, of_noun)
+  throw unknownCommand(words, all)
+}
 
 /** Verbs of one noun stand together, so that all fit on a screen. */
 export function generalHelp(version: string, groups: readonly Group[]): string {
@@ -91,4 +114,20 @@ function aligned(rows: readonly [string, string][]): string[] {
   return rows.map(([left, right]) => {
     return left.length > width ? `  ${left}\n  ${' '.repeat(width)}  ${right}` : `  ${left.padEnd(width)}  ${right}`
   })
+}
+
+/** The refusal of words that name no command: it says what can follow the words that do, and the nearest command. */
+export function unknownCommand(words: readonly string[], commands: readonly Row[]): UsageError {
+  const names = commands.map(({ name }) => name.split(' '))
+  const fitting = (count: number) =>
+    names.filter((name) => name.length > count && name.slice(0, count).every((word, at) => word === words[at]))
+  const known = [2, 1].find((count) => fitting(count).length > 0) ?? 0
+  const next = [...new Set(fitting(known).map((name) => name[known] ?? ''))]
+  const head = ['howdah', ...words.slice(0, known)].join(' ')
+  const wrong = words[known]
+  if (wrong === undefined) return new UsageError(`say which: ${head} ${next.join(', ')}`)
+  const meant = nearestOf(wrong, next)
+  const list = ['howdah help', ...words.slice(0, known)].join(' ')
+  const way = meant === undefined ? `${list} lists them all` : `did you mean ${head} ${meant}?`
+  return new UsageError(`there is no command ${JSON.stringify(words.slice(0, known + 1).join(' '))}; ${way}`)
 }

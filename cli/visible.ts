@@ -22,8 +22,3 @@ export function visibleAt(stream: { isTTY?: boolean }, text: string): string {
 
 /** What an error says. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
-
-/** The last line of a command that went wrong. */
-export function sayError(error: unknown): void {
-  console.error(visibleAt(process.stderr, `howdah: ${messageOf(error)}`))
-}

@@ -1,9 +1,8 @@
 // The user's commands: they work on the API of any server, with a login, and know nothing of a data directory.
 import { Fault } from '#contract/fault.ts'
 import { path_ids } from '#contract/id.ts'
-import { nearestOf } from '#contract/nearest.ts'
 import { NoAnswerError } from '#contract/retry.ts'
-import { CommandError, exit_codes, findCommand, type Input, type Row, UsageError } from '../command.ts'
+import { CommandError, exit_codes, findCommand, type Input, type Row } from '../command.ts'
 import { parseInput } from '../parse.ts'
 import { commands_by_hand } from './by-hand.ts'
 import { derivedCommands } from './command-of.ts'
@@ -24,8 +23,7 @@ function rankOf({ name }: Row): number {
 
 /** A noun may have a short name. */
 export function unaliased(words: readonly string[]): readonly string[] {
-  const [noun = '', ...others] = words
-  return [noun_aliases[noun] ?? noun, ...others]
+  return words.map((word, at) => (at === 0 ? (noun_aliases[word] ?? word) : word))
 }
 
 export async function runUserCommand(
@@ -101,22 +99,6 @@ function inWords(error: unknown, input: Input, { options }: UserCommand): unknow
     exit_code: exit_by_status[error.status] ?? exit_codes.failed,
     cause: error,
   })
-}
-
-/** The refusal of words that name no command: it says what can follow the words that do, and the nearest command. */
-export function unknownCommand(words: readonly string[], commands: readonly Row[]): UsageError {
-  const names = commands.map(({ name }) => name.split(' '))
-  const fitting = (count: number) =>
-    names.filter((name) => name.length > count && name.slice(0, count).every((word, at) => word === words[at]))
-  const known = [2, 1].find((count) => fitting(count).length > 0) ?? 0
-  const next = [...new Set(fitting(known).map((name) => name[known] ?? ''))]
-  const head = ['howdah', ...words.slice(0, known)].join(' ')
-  const wrong = words[known]
-  if (wrong === undefined) return new UsageError(`say which: ${head} ${next.join(', ')}`)
-  const meant = nearestOf(wrong, next)
-  const list = ['howdah help', ...words.slice(0, known)].join(' ')
-  const way = meant === undefined ? `${list} lists them all` : `did you mean ${head} ${meant}?`
-  return new UsageError(`there is no command ${JSON.stringify(words.slice(0, known + 1).join(' '))}; ${way}`)
 }
 
 export function findUserCommand(words: readonly string[]) {

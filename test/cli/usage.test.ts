@@ -1,10 +1,10 @@
 // What people type: what is refused and with which words, what is understood, and what help says.
 import { expect, test } from 'vitest'
 import { findCommand, UsageError } from '#cli/command.ts'
-import { commandHelp, generalHelp, nounHelp } from '#cli/help.ts'
+import { commandHelp, generalHelp, nounHelp, unknownCommand } from '#cli/help.ts'
 import { operator_commands, parseOperatorInput, settingsHelpFor } from '#cli/operator.ts'
 import { parseInput } from '#cli/parse.ts'
-import { findUserCommand, unknownCommand, user_commands } from '#cli/user/main.ts'
+import { findUserCommand, user_commands } from '#cli/user/main.ts'
 
 function parse(...words: string[]) {
   const found = findCommand(operator_commands, words)

@@ -1,7 +1,8 @@
 // A user's command within the test's own process: what it prints on both streams, and its exit code. The session comes from the
 // environment, as a test sets it.
 import { CommandError, exit_codes, UsageError } from '#cli/command.ts'
-import { findUserCommand, runUserCommand, unknownCommand, user_commands } from '#cli/user/main.ts'
+import { unknownCommand } from '#cli/help.ts'
+import { findUserCommand, runUserCommand, user_commands } from '#cli/user/main.ts'
 import type { Terminal } from '#cli/user/terminal.ts'
 import type { Finished } from '#test/e2e/howdah.ts'
 
