@@ -27,19 +27,16 @@ export type Extra = {
   csv?: (answer: unknown, terminal: Context['terminal']) => string
   /** The service is READY all the while, so that a wait for it would tell nothing. */
   is_beside?: true
-  /** Before the request; what it gives is called right after the answer. */
-  around?: (context: Context, session: Session, ids: Ids) => Promise<() => Promise<void>>
+  /** Sends the request, and does what has to be done before and right after it. */
+  around?: (context: Context, session: Session, ids: Ids, send: () => Promise<unknown>) => Promise<unknown>
   /** Right after the answer, of which a part is told once only: false where no file has it now. */
   keep?: (context: Context, session: Session, answered: Answered) => Promise<boolean>
   /** After the last wait; instead of printing a table. */
-  after?: (
-    context: Context,
-    session: Session,
-    made: Service,
-    seen: Service | undefined,
-    is_kept: boolean,
-  ) => Promise<void>
+  after?: (context: Context, session: Session, ended: Ended) => Promise<void>
 }
+
+/** made: of the answer. seen: after the last wait. is_kept: what `keep` gave. */
+export type Ended = { made: Service; seen: Service | undefined; is_kept: boolean }
 
 /** Short names for options of members; every other one has the member's own. */
 export const option_names: Readonly<Record<string, string>> = {

@@ -5,6 +5,7 @@ import { type Connection, connectionLine, connectionOf } from '#contract/connect
 import type { Service } from '#contract/service.ts'
 import { type Context, formatOf } from './context.ts'
 import { ensureCa } from './ca.ts'
+import type { Ended } from './extras.ts'
 import type { Answered, Ids } from './ids.ts'
 import { movePassword, pgpassFile, savePassword } from './pgpass.ts'
 import type { Session } from './session.ts'
@@ -29,24 +30,12 @@ export async function keepGivenPassword(context: Context, session: Session, { id
   return await storePassword(context, session, connection, password)
 }
 
-export async function tellGivenPassword(
-  { terminal }: Context,
-  _session: Session,
-  _made: Service,
-  _seen: Service | undefined,
-  is_kept: boolean,
-): Promise<void> {
+export async function tellGivenPassword({ terminal }: Context, _: Session, { is_kept }: Ended): Promise<void> {
   terminal.say(is_kept ? `The password is in ${pgpassFile()}.` : 'Done.')
 }
 
 /** The connection is the data; all else is for people. */
-export async function tellPassword(
-  context: Context,
-  session: Session,
-  made: Service,
-  seen: Service | undefined,
-  is_kept: boolean,
-): Promise<void> {
+export async function tellPassword(context: Context, session: Session, { made, seen, is_kept }: Ended): Promise<void> {
   const { terminal } = context
   const connection = connectionOf(seen ?? made)
   const { initial_password } = made
@@ -68,17 +57,18 @@ export async function followAddress(
   { terminal }: Context,
   { client }: Session,
   { project_id = '', service_id = '' }: Ids,
-): Promise<() => Promise<void>> {
+  send: () => Promise<unknown>,
+): Promise<unknown> {
   const address = async () => connectionOf(await client.getService({ project_id, service_id }))
   const before = await address()
-  return async () => {
-    try {
-      const after = await address()
-      if (before !== undefined && after !== undefined) await movePassword(before, after)
-    } catch (error) {
-      terminal.say(`The password is not kept for the new address: ${messageOf(error)}`)
-    }
+  const answer = await send()
+  try {
+    const after = await address()
+    if (before !== undefined && after !== undefined) await movePassword(before, after)
+  } catch (error) {
+    terminal.say(`The password is not kept for the new address: ${messageOf(error)}`)
   }
+  return answer
 }
 
 /** False where its user wants to keep it, or the file cannot be written: the caller prints it, because it is told this once. */

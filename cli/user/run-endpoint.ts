@@ -57,13 +57,15 @@ async function request(
   const send = async (ids: Ids): Promise<Answered> => {
     if (mayAsk(endpoint) && !input.isSet('yes')) await askFirst(endpoint, context, session, ids)
     const resolved = { ...(body && { body: await withIdsIn(body, session, ids) }), query }
-    const then = await extra.around?.(context, session, ids)
     const onNextCursor = (cursor: string) => terminal.say(`More follow: --cursor ${cursor}`)
-    const call = anyCall(session.client, name)({ ...ids, ...resolved, ...key, onNextCursor })
-    const answer = await call.catch((error: unknown) => {
-      throw withDoubt(error, endpoint, key.idempotency_key)
-    })
-    await then?.()
+    const call = () =>
+      anyCall(
+        session.client,
+        name,
+      )({ ...ids, ...resolved, ...key, onNextCursor }).catch((error: unknown) => {
+        throw withDoubt(error, endpoint, key.idempotency_key)
+      })
+    const answer = await (extra.around?.(context, session, ids, call) ?? call())
     return { ids, body, answer }
   }
   return await withIds(session.client, words, send, thingsOf(endpoint))
@@ -140,7 +142,8 @@ async function show(
   const seen = waited?.seen
   const is_of_answer = seen !== undefined && (isService(answer) ? isService(seen) : endpoint.follows === 'snapshot')
   const latest = is_of_answer ? { ...seen, ...(initial_password !== undefined && { initial_password }) } : answer
-  if (extra.after !== undefined) await extra.after(context, session, made, isService(seen) ? seen : undefined, is_kept)
+  if (extra.after !== undefined)
+    await extra.after(context, session, { made, seen: isService(seen) ? seen : undefined, is_kept })
   if (format === 'table' && (extra.after !== undefined || waited !== undefined)) return
   if (format === 'table' && answer === undefined) return terminal.say('Done.')
   const tell = format === 'table' ? extra.show : format === 'csv' ? extra.csv : undefined
