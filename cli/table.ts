@@ -1,5 +1,4 @@
 // Lists for people and for programs: aligned columns, or JSON with --json. The rows are the same.
-
 import { visibleAt } from './visible.ts'
 
 export type Row = Record<string, string | number | boolean | null>
@@ -11,11 +10,18 @@ export function printRows(rows: readonly Row[], columns: readonly string[], as_j
   }
   const lines = [columns.map((column) => column.toUpperCase().replaceAll('_', ' '))]
   for (const row of rows) lines.push(columns.map((column) => cellOf(row[column])))
-  const widths = columns.map((_, index) => Math.max(...lines.map((line) => (line[index] ?? '').length)))
-  for (const line of lines) {
-    const text = line.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join('  ')
-    console.log(visibleAt(process.stdout, text.trimEnd()))
-  }
+  for (const line of alignedLines(lines)) console.log(visibleAt(process.stdout, line))
+}
+
+/** Each column as wide as its widest cell. */
+export function alignedLines(lines: readonly (readonly string[])[]): string[] {
+  const widths = lines[0]?.map((_, at) => Math.max(...lines.map((line) => (line[at] ?? '').length))) ?? []
+  return lines.map((line) =>
+    line
+      .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  )
 }
 
 function cellOf(value: Row[string] | undefined): string {

@@ -2,7 +2,7 @@
 import { CommandError, exit_codes, UsageError } from '../command.ts'
 import { type Context, formatOf, projectOf } from './context.ts'
 import { saveText } from './files.ts'
-import { type Column, output_formats, printAnswer } from './output.ts'
+import { columnsOf, output_formats, printAnswer } from './output.ts'
 import {
   changeConfig,
   changePreferences,
@@ -59,10 +59,7 @@ export async function runProfileList(context: Context): Promise<void> {
     ...profiles[name],
     in_use: name === in_use,
   }))
-  const columns = ['name', 'server', 'login', 'project', 'service', 'in_use'].map((title): Column => ({
-    title,
-    of: (item) => item[title],
-  }))
+  const columns = columnsOf(['name', 'server', 'login', 'project', 'service', 'in_use'])
   printAnswer(context.terminal, rows, { format: formatOf(context), columns, is_read: true })
 }
 

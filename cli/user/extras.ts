@@ -7,7 +7,7 @@ import { type Options, UsageError } from '../command.ts'
 import type { Context } from './context.ts'
 import type { Answered, Ids } from './ids.ts'
 import { parseMoment } from './moment.ts'
-import type { Column } from './output.ts'
+import { type Column, columnsOf } from './output.ts'
 import { partOf, queryCsv, queryTable } from './query-table.ts'
 import type { Session } from './session.ts'
 
@@ -132,9 +132,7 @@ export const extras: { readonly [Name in EndpointName]?: Extra } = {
   renameService: { columns: service_columns },
   setProtection: { columns: serviceColumns(member('protected', 'protected')) },
   listDeletedServices: {
-    columns: ['service_id', 'name', 'deleted_at', 'kept_until', 'created', 'region_code'].map((name) =>
-      member(name, name),
-    ),
+    columns: columnsOf(['service_id', 'name', 'deleted_at', 'kept_until', 'created', 'region_code']),
   },
   restoreDeletedService: { aliases: ['undelete'], columns: service_columns },
   setExpiry: { columns: serviceColumns(member('expires', 'expires_at')) },
@@ -190,16 +188,20 @@ export const extras: { readonly [Name in EndpointName]?: Extra } = {
     },
   },
   listAudit: {
-    columns: ['time', 'email', 'endpoint', 'resource_id', 'status', 'code', 'client', 'address'].map((name) =>
-      member(name, name),
-    ),
+    columns: columnsOf(['time', 'email', 'endpoint', 'resource_id', 'status', 'code', 'client', 'address']),
   },
   listProjectPeerings: {
-    columns: ['id', 'vpc_id', 'peer_account_id', 'peer_region_code', 'peer_vpc_id', 'status', 'error_message'].map(
-      (name) => member(name, name),
-    ),
+    columns: columnsOf([
+      'id',
+      'vpc_id',
+      'peer_account_id',
+      'peer_region_code',
+      'peer_vpc_id',
+      'status',
+      'error_message',
+    ]),
   },
-  getReplicaSetLogs: { columns: ['timestamp', 'severity', 'message'].map((name) => member(name, name)) },
+  getReplicaSetLogs: { columns: columnsOf(['timestamp', 'severity', 'message']) },
   getMetricSeries: {
     columns: [member('role', 'labels', 'role'), member('points', 'data')],
     show: (answer) => (answer as OutputOf<Api['getMetricSeries']>).map(seriesLines).join('\n\n'),

@@ -4,7 +4,7 @@ import type { OutputOf } from '#contract/endpoint.ts'
 import { metric_series, type MetricName } from '#contract/metric.ts'
 import { type Context, formatOf } from './context.ts'
 import { parseMoment } from './moment.ts'
-import { printAnswer } from './output.ts'
+import { columnsOf, printAnswer } from './output.ts'
 import { placeOf, serviceOf } from './service-access.ts'
 
 /** Beside the line of bars. */
@@ -37,18 +37,11 @@ export async function runMetrics(context: Context): Promise<void> {
   const format = formatOf(context, session)
   if (format !== 'table') {
     const rows = all.map(({ metric, series }) => ({ name: metric, ...series }))
-    return printAnswer(terminal, rows, {
-      format,
-      columns: [{ title: 'name', of: (row) => row['name'] }],
-      is_read: true,
-    })
+    return printAnswer(terminal, rows, { format, columns: columnsOf(['name']), is_read: true })
   }
   const lines = all.map(lineOf).filter((line) => line !== undefined)
   if (lines.length === 0) return terminal.say(`Nothing was measured since ${from}.`)
-  const columns = ['metric', 'graph', 'min', 'max', 'now'].map((title) => ({
-    title,
-    of: (row: Record<string, unknown>) => row[title],
-  }))
+  const columns = columnsOf(['metric', 'graph', 'min', 'max', 'now'])
   printAnswer(terminal, lines, { format, columns, is_read: true })
 }
 

@@ -65,12 +65,16 @@ function idOf(item: unknown): string {
   return name === undefined ? '' : cellOf(item[name])
 }
 
+/** Each shows the member of its name. */
+export const columnsOf = (names: readonly string[]): Column[] =>
+  names.map((title) => ({ title, of: (row) => row[title] }))
+
 /** The first members of an item that have one value. */
 export function derivedColumns({ output }: Pick<Endpoint, 'output'>): Column[] {
   if (output === undefined) return []
   const item = itemSchemaOf(output)
   const scalars = Object.entries(factsOf(item).properties ?? {}).filter(([, member]) => isScalar(member))
-  return scalars.slice(0, derived_columns_max).map(([title]) => ({ title, of: (row) => row[title] }))
+  return columnsOf(scalars.slice(0, derived_columns_max).map(([name]) => name))
 }
 
 function itemSchemaOf(output: TSchema): TSchema {
@@ -168,8 +172,7 @@ function memberLines(item: Item, terminal: Terminal, before = ''): string {
 
 /** Members of the first item with one value. */
 function ownColumns([item = {}]: readonly Item[]): Column[] {
-  const names = Object.entries(item).flatMap(([name, value]) => (Object(value) === value ? [] : [name]))
-  return names.map((title) => ({ title, of: (row) => row[title] }))
+  return columnsOf(Object.entries(item).flatMap(([name, value]) => (Object(value) === value ? [] : [name])))
 }
 
 function csvOf(rows: readonly Item[], columns: readonly Column[]): string {

@@ -1,21 +1,15 @@
 // What a statement gave, for people: aligned columns, then how many rows there are. Pure. Values are other people's words: what would move
 // the cursor of a terminal is shown, not sent.
 import type { QueryResult } from '#contract/query.ts'
+import { alignedLines } from '../table.ts'
 import { csvLine } from './output.ts'
 
 const cell_chars_max = 80
 
 export function queryTable({ columns, rows, row_count, truncated, notices, command }: QueryResult): string {
   const lines = [columns.map(({ name }) => shown(name)), ...rows.map((row) => row.map((value) => shown(value ?? '∅')))]
-  const widths = columns.map((_, at) => Math.max(...lines.map((line) => (line[at] ?? '').length)))
-  const table = lines.map((line) =>
-    line
-      .map((cell, at) => cell.padEnd(widths[at] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  )
   const count = truncated ? partOf({ rows }) : `${command} ${row_count}`
-  return [...(columns.length > 0 ? table : []), ...notices.map(shown), count].join('\n')
+  return [...(columns.length > 0 ? alignedLines(lines) : []), ...notices.map(shown), count].join('\n')
 }
 
 export function partOf({ rows }: Pick<QueryResult, 'rows'>): string {
