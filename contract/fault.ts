@@ -70,3 +70,7 @@ export const unknown_login = 'no login of yours has that id'
 export function notFound(message: string): Fault {
   return new Fault('NOT_FOUND', message)
 }
+
+export function isNotFound(error: unknown): boolean {
+  return error instanceof Fault && error.code === 'NOT_FOUND'
+}

@@ -3,7 +3,7 @@
 import type { StreamName } from './api.ts'
 import type { Client, StreamInput, Streamed } from './client.ts'
 import type { Endpoint } from './endpoint.ts'
-import { Fault } from './fault.ts'
+import { Fault, isNotFound } from './fault.ts'
 import { ReadReplicaSet } from './replica-set.ts'
 import { pause } from './retry.ts'
 import { Service as ServiceSchema, type Service } from './service.ts'
@@ -43,7 +43,7 @@ export async function readFollowed(
     if (snapshot_id === undefined) return await client.getService({ ...service, ...others, wait_seconds })
     return (await client.listSnapshots({ ...service, ...others })).find(({ id }) => id === snapshot_id)
   } catch (error) {
-    if (error instanceof Fault && error.code === 'NOT_FOUND') return undefined
+    if (isNotFound(error)) return undefined
     throw error
   }
 }

@@ -6,7 +6,7 @@ import { api, base_path, type EndpointName, type StreamName } from './api.ts'
 import { type Client, newClient } from './client.ts'
 import { createBody, forkBody } from './duration.ts'
 import type { Endpoint } from './endpoint.ts'
-import { Fault } from './fault.ts'
+import { isNotFound } from './fault.ts'
 import { followedPlace, latestOf, resumed, settle } from './follow.ts'
 import type { Howdah, Manner, Temporary, TemporaryGiven } from './howdah-type.ts'
 import { newKey, retrying } from './retry.ts'
@@ -203,7 +203,7 @@ async function newTemporary(path: string, around: Around, { from, ...given }: Te
   const made = (await fork?.({ expires_in: temporary_time, ...given, name })) as Temporary
   const dispose = () =>
     made.delete({ wait: false }).catch((error: unknown) => {
-      if (!(error instanceof Fault) || error.code !== 'NOT_FOUND') throw error
+      if (!isNotFound(error)) throw error
     })
   return Object.defineProperty(made, Symbol.asyncDispose, { value: dispose })
 }

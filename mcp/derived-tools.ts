@@ -2,7 +2,7 @@
 import { api, type EndpointName } from '#contract/api.ts'
 import { effectOf } from '#contract/command.ts'
 import { type Endpoint, wait_seconds_max } from '#contract/endpoint.ts'
-import { Fault } from '#contract/fault.ts'
+import { isNotFound } from '#contract/fault.ts'
 import { objectOf, pathParametersOf } from '#contract/openapi.ts'
 import { newKey } from '#contract/retry.ts'
 import type { Service } from '#contract/service.ts'
@@ -86,7 +86,7 @@ export async function waitFor(
   for (;;) {
     const wait_seconds = Math.max(0, Math.min(10, Math.ceil((end_ms - performance.now()) / 1000)))
     const service = await client.getService({ ...at, wait_seconds }).catch((error: unknown) => {
-      if (error instanceof Fault && error.code === 'NOT_FOUND') return undefined
+      if (isNotFound(error)) return undefined
       throw error
     })
     if (isAtRest(endpoint, service) || performance.now() >= end_ms) return service

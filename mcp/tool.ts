@@ -3,7 +3,7 @@
 // 2. What the API says is `data`. Rows, log lines and all else that other people wrote are `words`, which leave in a fence.
 // 3. A password is kept for the user and is in neither.
 import type { Client } from '#contract/client.ts'
-import { Fault } from '#contract/fault.ts'
+import { Fault, isNotFound } from '#contract/fault.ts'
 import { id_pattern } from '#contract/id.ts'
 import type { Service } from '#contract/service.ts'
 import type { ToolFacts } from '#contract/tool.ts'
@@ -83,7 +83,7 @@ async function isThere({ client }: World, at: At): Promise<boolean> {
     await client.getService(at)
     return true
   } catch (error) {
-    if (error instanceof Fault && error.code === 'NOT_FOUND') return false
+    if (isNotFound(error)) return false
     throw error
   }
 }

@@ -28,7 +28,7 @@ export async function runUse(context: Context): Promise<void> {
   if (input.text('service') === undefined) {
     return terminal.print(session.preferred('service') ?? 'No service is chosen; howdah use <service> chooses one.')
   }
-  const { service } = await serviceOf(context, session)
+  const service = await serviceOf(context, session)
   await changePreferences(profile, { service: service.service_id, project: service.project_id })
   terminal.print(`${service.name} (${service.service_id}) is chosen.`)
 }
@@ -39,7 +39,7 @@ export async function runLink(context: Context): Promise<void> {
   const session = await context.session()
   const server = new URL(session.api_url).origin
   const named = input.text('service') ?? session.preferred('service')
-  const { service } = named === undefined ? { service: undefined } : await serviceOf(context, session)
+  const service = named === undefined ? undefined : await serviceOf(context, session)
   if (service?.metadata.environment === 'PROD') {
     await confirm(terminal, input, `${service.name} is PROD. Shall commands in this folder mean it?`)
   }

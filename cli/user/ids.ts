@@ -3,7 +3,7 @@
 import type { EndpointName } from '#contract/api.ts'
 import type { Client } from '#contract/client.ts'
 import type { Endpoint } from '#contract/endpoint.ts'
-import { Fault } from '#contract/fault.ts'
+import { isNotFound } from '#contract/fault.ts'
 import { path_ids, type PathIdName } from '#contract/id.ts'
 import { CommandError, exit_codes } from '../command.ts'
 import { itemsOf } from './output.ts'
@@ -82,7 +82,7 @@ export async function withIds<T>(
   try {
     return await call(ids)
   } catch (error) {
-    if (!(error instanceof Fault) || error.code !== 'NOT_FOUND') throw error
+    if (!isNotFound(error)) throw error
     const named = await namesInstead(client, words, ids, things)
     if (named === undefined) throw error
     return await call(named)
@@ -117,4 +117,9 @@ export function anyCall(client: Client, name: EndpointName): (input: AnyInput) =
 
 function notFound(message: string): CommandError {
   return new CommandError(message, { exit_code: exit_codes.not_found })
+}
+
+/** There is no such thing, by the word of the server or because no name fits. */
+export function namesNothing(error: unknown): boolean {
+  return isNotFound(error) || (error instanceof CommandError && error.exit_code === exit_codes.not_found)
 }

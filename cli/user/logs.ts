@@ -24,8 +24,7 @@ export async function runLogs(context: Context): Promise<number> {
   if (is_followed && filters.until !== undefined)
     throw new UsageError('--until ends what --follow goes on with; choose one')
   const session = await context.session()
-  const { ids } = await serviceOf(context, session)
-  const place = placeOf(ids)
+  const place = placeOf(await serviceOf(context, session))
   const read: Read = (query) => session.client.getServiceLogs({ ...place, query })
   const format = formatOf(context, session)
   const print = (entry: LogEntry) => {

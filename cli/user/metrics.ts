@@ -22,8 +22,7 @@ export async function runMetrics(context: Context): Promise<void> {
   const now = new Date()
   const from = parseMoment(input.text('since') ?? '1h', now)
   const session = await context.session()
-  const { ids } = await serviceOf(context, session)
-  const place = placeOf(ids)
+  const place = placeOf(await serviceOf(context, session))
   const seconds = (now.getTime() - Date.parse(from)) / 1000
   const bars_shown = Math.min(bars_max, Math.max(bars_min, (terminal.columns ?? Infinity) - other_columns_width))
   const bucket_seconds = Math.max(bucket_seconds_min, Math.ceil(seconds / bars_shown))

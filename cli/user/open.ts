@@ -21,13 +21,11 @@ export async function runOpen(context: Context): Promise<void> {
   const page = is_page ? last : undefined
   const named = word ?? session.preferred('service')
   const text = (name: string) => (name === 'service' ? word : input.text(name))
-  const path =
-    named === undefined && page === undefined
-      ? `/projects/${await projectOf(context, session)}/services`
-      : await serviceOf({ ...context, input: { ...input, text } }, session).then(
-          ({ service }) => `/projects/${service.project_id}/services/${service.service_id}`,
-        )
-  const url = origin + path + (page === undefined ? '' : `/${page}`)
+  const needs_service = named !== undefined || page !== undefined
+  const service = needs_service ? await serviceOf({ ...context, input: { ...input, text } }, session) : undefined
+  const project_id = service?.project_id ?? (await projectOf(context, session))
+  const parts = ['projects', project_id, 'services', service?.service_id, page].filter((part) => part !== undefined)
+  const url = `${origin}/${parts.join('/')}`
   terminal.print(url)
   openInBrowser(url)
 }

@@ -8,11 +8,11 @@ import { Fault } from '#contract/fault.ts'
 import { settle } from '#contract/follow.ts'
 import { api } from '#contract/api.ts'
 import type { Service } from '#contract/service.ts'
-import { CommandError, exit_codes, type Input, UsageError } from '../command.ts'
+import { CommandError, type Input, UsageError } from '../command.ts'
 import { ensureCa } from './ca.ts'
 import { type Context, formatOf, projectOf } from './context.ts'
 import { forkBody } from './extras.ts'
-import { hasIdForm, idNamed } from './ids.ts'
+import { hasIdForm, idNamed, namesNothing } from './ids.ts'
 import { printAnswer } from './output.ts'
 import { newPassword } from './password.ts'
 import { findPassword, savePassword } from './pgpass.ts'
@@ -256,9 +256,5 @@ function hmac(secret: string, words: readonly string[]): string {
 }
 
 function ignoreNotFound(error: unknown): undefined {
-  const is_not_found =
-    error instanceof CommandError
-      ? error.exit_code === exit_codes.not_found
-      : error instanceof Fault && error.code === 'NOT_FOUND'
-  if (!is_not_found) throw error
+  if (!namesNothing(error)) throw error
 }

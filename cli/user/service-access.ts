@@ -17,7 +17,7 @@ import { ensureCa } from './ca.ts'
 import { confirm } from './terminal.ts'
 import { type Context, formatOf, projectOf, serviceWord } from './context.ts'
 import { service_columns } from './extras.ts'
-import { idNamed, type Ids, withIds } from './ids.ts'
+import { idNamed, namesNothing, withIds } from './ids.ts'
 import { printAnswer } from './output.ts'
 import { newPassword, storePassword } from './password.ts'
 import { findPassword, pgpassFile } from './pgpass.ts'
@@ -36,7 +36,7 @@ function isBrokenWrapper(): boolean {
 export async function runPsql(context: Context): Promise<number> {
   const { input, terminal } = context
   const session = await context.session()
-  const { service } = await serviceOf(context, session)
+  const service = await serviceOf(context, session)
   const connection = await chosenConnection(context, session, service)
   const direct = connectionOf(service) ?? connection
   const password = await findPassword(direct)
@@ -71,7 +71,7 @@ export async function runPsql(context: Context): Promise<number> {
 export async function runConnectionString(context: Context): Promise<void> {
   const { input, terminal } = context
   const session = await context.session()
-  const { service } = await serviceOf(context, session)
+  const service = await serviceOf(context, session)
   const connection = await chosenConnection(context, session, service)
   const password = input.isSet('with-password') ? await findPassword(connectionOf(service) ?? connection) : undefined
   if (input.isSet('with-password') && password === undefined) {
@@ -87,11 +87,11 @@ export async function runConnectionString(context: Context): Promise<void> {
 export async function runResetPassword(context: Context): Promise<void> {
   const { input, terminal } = context
   const session = await context.session()
-  const { ids, service } = await serviceOf(context, session)
+  const service = await serviceOf(context, session)
   const question = `Set a new password of ${service.name}: logins with the one until now fail from then on.`
   if (service.metadata.environment === 'PROD') await confirm(terminal, input, `${question} It is PROD. Go on?`)
   const password = newPassword()
-  await session.client.updatePassword({ ...placeOf(ids), body: { password } })
+  await session.client.updatePassword({ ...placeOf(service), body: { password } })
   const connection = connectionOf(service)
   const is_kept = connection !== undefined && (await storePassword(context, session, connection, password))
   terminal.print(password)
@@ -104,13 +104,13 @@ export async function runWait(context: Context): Promise<number> {
   const { input, terminal } = context
   const session = await context.session()
   const wanted = input.text('for') ?? 'at-rest'
-  const { ids } = await serviceOf(context, session).catch((error: unknown) => {
-    if (wanted === 'gone' && isNotFound(error)) return { ids: undefined }
+  const service = await serviceOf(context, session).catch((error: unknown) => {
+    if (wanted === 'gone' && namesNothing(error)) return undefined
     throw error
   })
-  if (ids === undefined) return exit_codes.done
+  if (service === undefined) return exit_codes.done
   const isOver = (seen: Seen) => isAtRest(wanted === 'gone' ? api.deleteService : api.startService, seen)
-  const seen = await waitUntil(context, session, placeOf(ids), unlessHealing(isOver), timeoutOf(input, '10m'))
+  const seen = await waitUntil(context, session, placeOf(service), unlessHealing(isOver), timeoutOf(input, '10m'))
   const format = formatOf(context, session)
   if (format !== 'table' && seen !== undefined)
     printAnswer(terminal, seen, { format, columns: service_columns, is_read: true })
@@ -120,19 +120,17 @@ export async function runWait(context: Context): Promise<number> {
   return is_good ? exit_codes.done : exit_codes.not_as_wanted
 }
 
-export async function serviceOf(context: Context, session: Session): Promise<{ ids: Ids; service: Service }> {
-  const project_id = await projectOf(context, session)
+export async function serviceOf(context: Context, session: Session): Promise<Service> {
   const words = new Map([
-    ['project_id', project_id],
+    ['project_id', await projectOf(context, session)],
     ['service_id', serviceWord(context, session)],
   ] as const)
-  return withIds(session.client, words, async (ids) => ({
-    ids,
-    service: await session.client.getService(placeOf(ids)),
-  }))
+  return withIds(session.client, words, ({ project_id = '', service_id = '' }) =>
+    session.client.getService({ project_id, service_id }),
+  )
 }
 
-export function placeOf({ project_id = '', service_id = '' }: Ids): { project_id: string; service_id: string } {
+export function placeOf({ project_id, service_id }: Service): { project_id: string; service_id: string } {
   return { project_id, service_id }
 }
 
@@ -149,10 +147,4 @@ async function chosenConnection({ input }: Context, { client }: Session, service
   if (connection !== undefined) return connection
   const verb = set === undefined ? `service enable-pooler ${name}` : `replica-set enable-pooler ${name} ${set}`
   throw new CommandError(`${set ?? name} has no connection pooler; howdah ${verb} makes one`)
-}
-
-function isNotFound(error: unknown): boolean {
-  return error instanceof CommandError
-    ? error.exit_code === exit_codes.not_found
-    : error instanceof Error && 'code' in error && error.code === 'NOT_FOUND'
 }
