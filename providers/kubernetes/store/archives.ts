@@ -1,5 +1,6 @@
 // Up to which moment everything that was committed in a service has reached the store. A position of the WAL that was the newest at some
 // moment proves that moment once the archive has it. What is held here only makes the answer younger: without it the last one stands.
+import { parseLsn, segmentNumberOf } from '../../postgres/lsn.ts'
 
 /** As the instance manager of a primary tells it. */
 export type Status = { currentLsn?: string; lastArchivedWAL?: string }
@@ -35,16 +36,11 @@ export function nextOf({ proven, pending }: Known, { currentLsn, lastArchivedWAL
 }
 
 /** Of `0/511D928`. */
-function positionOf(lsn = ''): bigint | undefined {
-  const [, high, low] = /^([0-9A-F]{1,8})\/([0-9A-F]{1,8})$/i.exec(lsn) ?? []
-  return high === undefined || low === undefined ? undefined : (BigInt(`0x${high}`) << 32n) + BigInt(`0x${low}`)
-}
+const positionOf = (lsn = '') => (/^[0-9A-F]{1,8}\/[0-9A-F]{1,8}$/i.test(lsn) ? parseLsn(lsn) : undefined)
 
-const segment_bytes = 2n ** 24n
+/** The operator makes them of 16 MB. */
+const segment_bytes = 2 ** 24
 
-/** Where a whole file of WAL ends; the operator makes them of 16 MB. */
-function endOf(file = ''): bigint | undefined {
-  const [, high, low] = /^[0-9A-F]{8}([0-9A-F]{8})([0-9A-F]{8})$/i.exec(file) ?? []
-  if (high === undefined || low === undefined) return undefined
-  return (BigInt(`0x${high}`) << 32n) + (BigInt(`0x${low}`) + 1n) * segment_bytes
-}
+/** Where a whole file of WAL ends. */
+const endOf = (file = '') =>
+  /^[0-9A-F]{24}$/i.test(file) ? BigInt(segmentNumberOf(file, segment_bytes) + 1) * BigInt(segment_bytes) : undefined

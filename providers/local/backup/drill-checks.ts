@@ -6,12 +6,12 @@ import { messageOf } from '../../host/message.ts'
 import { errorCode } from '../../host/read.ts'
 import type { Node } from '../host/layout.ts'
 import { readControl } from '../postgres/control-file.ts'
-import { parseLsn } from '../postgres/lsn.ts'
+import { parseLsn, segmentNumberAt, segmentNumberOf } from '../../postgres/lsn.ts'
 import { majorOf } from '../postgres/data-directory.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { stagedIn } from '../wal/staged-wal.ts'
 import { fileIsOnPath, findPath } from '../wal/timeline.ts'
-import { isSegment, pgWalOf, segmentNumberOf, walPositionOf } from '../wal/wal.ts'
+import { isSegment, pgWalOf, walPositionOf } from '../wal/wal.ts'
 import { compareSums, overStaged } from './checksums.ts'
 import { logOf } from './drill-server.ts'
 import { sumsIn } from './note.ts'
@@ -46,7 +46,7 @@ export async function replayedShort(node: Node, wal_folder: string): Promise<str
   const segments = names.filter((name) => fileIsOnPath(path, name, bytes)).toSorted()
   const last = segments.at(-1)
   if (last === undefined) return undefined
-  const end = Math.floor(Number(parseLsn(done_at)) / bytes)
+  const end = segmentNumberAt(parseLsn(done_at), bytes)
   if (end >= segmentNumberOf(last, bytes)) return undefined
   const damaged = segments.find((name) => segmentNumberOf(name, bytes) === end) ?? last
   return `the WAL file ${damaged} is damaged: the recovery ended there`

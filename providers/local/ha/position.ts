@@ -8,7 +8,7 @@ import pg from 'pg'
 import type { Node } from '../host/layout.ts'
 import { optionsOf } from '../../postgres/session-settings.ts'
 import { endSession, socketOf } from '../postgres/superuser.ts'
-import { parseLsn } from '../postgres/lsn.ts'
+import { parseLsn } from '../../postgres/lsn.ts'
 import type { Position } from './quorum.ts'
 import { superuser } from '../../postgres/names.ts'
 

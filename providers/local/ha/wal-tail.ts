@@ -16,6 +16,7 @@ import { ensureFolder, ensureRemoved, type Effect } from '../host/effect.ts'
 import type { Node } from '../host/layout.ts'
 import { isExhausted, statIfThere } from '../../host/read.ts'
 import { findPostmaster } from '../postgres/process.ts'
+import { segmentNameOf, segmentNumberAt } from '../../postgres/lsn.ts'
 import { findEntry } from '../host/tenant-files.ts'
 import type { Position } from './quorum.ts'
 import {
@@ -24,7 +25,6 @@ import {
   listSegments,
   newestTimeline,
   pgWalOf,
-  segmentNameOf,
   timelineOf,
   walNames,
   type Segment,
@@ -121,7 +121,7 @@ export async function findMissing(lost: Node, position: Position): Promise<strin
   const [first] = await listAfter(lost, position)
   if (first === undefined) return undefined
   const [archive, pg_wal] = [archiveAt(lost.archive), pgWalOf(lost.data)]
-  const own = segmentNameOf(position.timeline, position.lsn, first.bytes)
+  const own = segmentNameOf(position.timeline, numberOf(position, first), first.bytes)
   const path = findPathTo(timelineOf(first.name), [pg_wal, archive])
   return firstGap([...(await listSegments(archive, own, first.name)), first], own, path)
 }
@@ -156,7 +156,7 @@ async function listAfter(lost: Node, position: Position): Promise<Segment[]> {
   return segments.filter((one) => one.number >= numberOf(position, one) && timelineOf(one.name) >= position.timeline)
 }
 
-const numberOf = ({ lsn }: Position, { bytes }: Segment) => Number(lsn / BigInt(bytes))
+const numberOf = ({ lsn }: Position, { bytes }: Segment) => segmentNumberAt(lsn, bytes)
 
 async function takeOver(lost: Node, elected: Node, { begun, others, offset }: Tail, to: string): Promise<void> {
   const from = join(lost.data, 'pg_wal')

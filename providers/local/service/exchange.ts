@@ -10,6 +10,7 @@ import { rename } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { ObservedEvent, ObservedService, WantedExchange, WantedService } from '../../provider.ts'
 import { statIfThere } from '../../host/read.ts'
+import { segmentNumberAt } from '../../postgres/lsn.ts'
 import { ensureNotRelayed } from '../ha/in-place.ts'
 import { ensureNodesStopped } from '../ha/nodes.ts'
 import { ensureDataMovedAside } from '../ha/standby-data.ts'
@@ -177,7 +178,7 @@ async function ensureAllArchived({ effect }: ServiceHost, node: Node): Promise<v
   const path = await findPath(node.data, [pg_wal, archiveAt(node.archive)])
   const { timeline, redo, segment_bytes } = await readControl(node.data)
   for (const { name, number, bytes } of onPath(await listSegments(pg_wal), path)) {
-    const is_used = timelineOf(name) === timeline && number <= Number(redo / BigInt(segment_bytes))
+    const is_used = timelineOf(name) === timeline && number <= segmentNumberAt(redo, segment_bytes)
     if (!is_used || findEntry(node.archive, name)) continue
     const content = readBytes(node.data, `pg_wal/${name}`, bytes)
     await effect('data before: archive WAL')

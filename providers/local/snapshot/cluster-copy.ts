@@ -20,7 +20,8 @@ import { statIfThere } from '../../host/read.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { copySegment, copyWalFile, findWal, listWal, type Wal } from '../wal/wal-copy.ts'
 import { firstGap, onPath } from '../wal/timeline.ts'
-import { isHistory, listSegments, pgWalOf, segmentNameOf, walNames, type Segment } from '../wal/wal.ts'
+import { segmentNameOf, segmentNumberAt } from '../../postgres/lsn.ts'
+import { isHistory, listSegments, pgWalOf, walNames, type Segment } from '../wal/wal.ts'
 
 /** From the moment of the copy on its service's WAL leads to any later one. */
 export type ClusterCopy = {
@@ -129,8 +130,8 @@ export async function copyStopped(
   const segments = await listSegments(pgWalOf(node.data))
   const segment_bytes = segments[0]?.bytes
   if (segment_bytes === undefined) throw new Error(`there is no WAL in ${node.data}`)
-  const start_wal_file =
-    label === undefined ? segmentNameOf(control.timeline, control.redo, segment_bytes) : startWalFileOf(label)
+  const own = segmentNameOf(control.timeline, segmentNumberAt(control.redo, segment_bytes), segment_bytes)
+  const start_wal_file = label === undefined ? own : startWalFileOf(label)
   await effect('copy: files')
   // No server runs there, but the service's user wrote the files: as wary as with a running server.
   const wary = { of_tenant: 'in its reach', tolerate_missing: true, keep_reserve: true, signal } as const

@@ -2,7 +2,8 @@
 // then a row of periods, each on a path of the WAL of its own. A snapshot whose end is not on the path has diverged. Pure.
 import type { Restorable } from '../../provider.ts'
 import { isOnPath, type Path } from '../wal/timeline.ts'
-import { segmentNumberOf, timelineOf } from '../wal/wal.ts'
+import { segmentNumberOf } from '../../postgres/lsn.ts'
+import { timelineOf } from '../wal/wal.ts'
 import type { ClusterCopy } from './cluster-copy.ts'
 import type { Snapshot } from './stored.ts'
 

@@ -25,7 +25,8 @@ import { ensureBeforeRemoved, findBefore, isExchanged, standing } from './before
 import { neededFor, restorableOf } from './periods.ts'
 import { facts_name, findSnapshot, listComplete } from './stored.ts'
 import { findPeriods } from './way.ts'
-import { segmentNameOf, walPositionOf } from '../wal/wal.ts'
+import { segmentNameOf, segmentNumberAt } from '../../postgres/lsn.ts'
+import { walPositionOf } from '../wal/wal.ts'
 
 /** `pruned_up_to`: the WAL file up to which this process itself pruned a service's archive. Only saves a listing. */
 type SnapshotHost = Machine & { pruned_up_to: Map<string, string> }
@@ -181,7 +182,8 @@ async function prune({ effect, pruned_up_to }: SnapshotHost, node: Node, complet
   const control = await readControl(node.data).catch(() => undefined)
   if (complete.length === 0 || control === undefined) return
   // After an exchange the service may be at an earlier position than its newest snapshot.
-  const own = segmentNameOf(control.timeline, control.redo, control.segment_bytes)
+  const { timeline, redo, segment_bytes } = control
+  const own = segmentNameOf(timeline, segmentNumberAt(redo, segment_bytes), segment_bytes)
   const starts = [own, ...complete.map((facts) => facts.start_wal_file)]
   const oldest = starts.toSorted((a, b) => (walPositionOf(a) < walPositionOf(b) ? -1 : 1))[0]
   if (oldest === undefined || pruned_up_to.get(node.service_id) === oldest) return

@@ -1,14 +1,15 @@
 // Which WAL files lead to the newest timeline, as tables of hand-made lists: with timelines that were left, and their remains.
 import { expect, test } from 'vitest'
 import { fileAt, fileIsOnPath, firstGap, isOnPath, onPath, pathOf, type Path } from './timeline.ts'
-import { segmentNameOf, segmentNumberOf, timelineOf, type Segment } from './wal.ts'
+import { segmentNameOf, segmentNumberOf } from '../../postgres/lsn.ts'
+import { timelineOf, type Segment } from './wal.ts'
 
 const bytes = 16 * 1024 * 1024
 
 /** `2/5` is the fifth segment on timeline 2. */
 const nameOf = (short: string): string => {
   const [timeline = 0, number = 0] = short.split('/').map(Number)
-  return segmentNameOf(timeline, BigInt(number) * BigInt(bytes), bytes)
+  return segmentNameOf(timeline, number, bytes)
 }
 const shortOf = (name: string) => `${timelineOf(name)}/${segmentNumberOf(name, bytes)}`
 const segments = (...shorts: string[]): Segment[] =>

@@ -2,15 +2,13 @@
 // written to the old one after that position is abandoned, even where it is archived.
 // A path is the sequence of timelines that leads to the newest: at each position exactly one of them counts.
 import { readControl } from '../postgres/control-file.ts'
-import { parseLsn } from '../postgres/lsn.ts'
+import { hex8, parseLsn, segmentNameOf, segmentNumberOf } from '../../postgres/lsn.ts'
 import { readText } from '../host/tenant-files.ts'
 import {
   isHistory,
   newestTimeline,
   pathIn,
   pgWalOf,
-  segmentNameOf,
-  segmentNumberOf,
   timelineOf,
   walNames,
   type Segment,
@@ -40,7 +38,7 @@ export function findPathTo(timeline: number, folders: readonly WalFolder[]): Pat
 }
 
 /** The name of the file with the path to the timeline. */
-export const historyOf = (timeline: number) => `${timeline.toString(16).toUpperCase().padStart(8, '0')}.history`
+export const historyOf = (timeline: number) => `${hex8(timeline)}.history`
 
 /** A history has a line for each timeline before: its number and the position at which it was left. */
 export function pathOf(timeline: number, history: string): Path {
@@ -73,7 +71,7 @@ export function fileIsOnPath(path: Path, name: string, segment_bytes: number): b
 export function fileAt(path: Path, position: number, segment_bytes: number): string {
   const number = Math.floor(position / segment_bytes)
   const timeline = timelineAt(path, number, segment_bytes)
-  return segmentNameOf(timeline, BigInt(number) * BigInt(segment_bytes), segment_bytes)
+  return segmentNameOf(timeline, number, segment_bytes)
 }
 
 /** The name of the first segment that is missing between the first name and the last segment of the path. */

@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { archiveAt, listSegments, walPositionOf, segmentNameOf, segmentNumberOf, timelineOf } from './wal.ts'
+import { segmentNameOf, segmentNumberAt, segmentNumberOf } from '../../postgres/lsn.ts'
+import { archiveAt, listSegments, timelineOf, walPositionOf } from './wal.ts'
 
 const bytes = 16 * 1024 * 1024
 
@@ -13,8 +14,9 @@ test.each([
   [3, 0x1_ff000000n, '0000000300000001000000FF'],
   [0x1f, 0x2_00000000n, '0000001F0000000200000000'],
 ])('on timeline %i the position %i is in %s', (timeline, position, name) => {
-  expect(segmentNameOf(timeline, position, bytes)).toBe(name)
-  expect(segmentNumberOf(name, bytes)).toBe(Number(position / BigInt(bytes)))
+  const number = segmentNumberAt(position, bytes)
+  expect(segmentNameOf(timeline, number, bytes)).toBe(name)
+  expect(segmentNumberOf(name, bytes)).toBe(number)
   expect(timelineOf(name)).toBe(timeline)
 })
 

@@ -1,8 +1,9 @@
 // WAL as files: their names, and which of the files in a folder have the WAL that their name says.
-// A name is 8 digits of timeline and 16 of position; the position alone, as text, orders two files.
+// The position in a name alone, as text, orders two files.
 import { closeSync, fstatSync, readSync } from 'node:fs'
 import { setImmediate as others } from 'node:timers/promises'
 import { staged_file_bytes_max } from '../../backup.ts'
+import { segmentNumberOf } from '../../postgres/lsn.ts'
 import { listNames, openFile } from '../host/tenant-files.ts'
 
 export type Segment = { name: string; number: number; bytes: number }
@@ -33,13 +34,6 @@ export const timelineOf = (name: string) => Number.parseInt(name.slice(0, 8), 16
 /** The newest of this timeline and those of the files, of which a service's user may have made any number. */
 export const newestTimeline = (own: number, names: readonly string[]): number =>
   names.reduce((newest, name) => Math.max(newest, timelineOf(name)), own)
-
-/** The file with this position. */
-export function segmentNameOf(timeline: number, position: bigint, segment_bytes: number): string {
-  const number = position / BigInt(segment_bytes)
-  const per_log = 0x1_0000_0000n / BigInt(segment_bytes)
-  return [BigInt(timeline), number / per_log, number % per_log].map(hex8).join('')
-}
 
 /** An archive may have many thousands, and each is opened: so many, until other work has a turn. */
 const opened_at_a_stretch = 64
@@ -92,11 +86,3 @@ function readHeader(wal: WalFolder, name: string): { header: Buffer; size: numbe
     closeSync(file)
   }
 }
-
-/** Counted from the beginning of all WAL. */
-export function segmentNumberOf(name: string, segment_bytes: number): number {
-  const [log, low] = [name.slice(8, 16), name.slice(16, 24)].map((part) => Number.parseInt(part, 16))
-  return (log ?? 0) * (0x1_0000_0000 / segment_bytes) + (low ?? 0)
-}
-
-const hex8 = (value: bigint) => value.toString(16).toUpperCase().padStart(8, '0')
