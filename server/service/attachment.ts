@@ -69,12 +69,13 @@ async function detach(tx: Sql, at: At, vpc_id: string | undefined): Promise<numb
 
 /** Of everything of the service that listens somewhere. The service's own is returned. */
 async function takeAddresses(tx: Sql, provider: Provider, service: ServiceRow, vpc: VpcRow): Promise<string> {
-  const own = { provider, region_code: service.region_code, vpc }
-  const { host } = await takeAddress(tx, { ...own, owner_id: service.service_id, role: 'service' })
-  if (service.pooler) await takeAddress(tx, { ...own, owner_id: service.service_id, role: 'pooler' })
-  for (const { replica_set_id: owner_id, pooler } of service.replica_sets) {
-    await takeAddress(tx, { ...own, owner_id, role: 'service' })
-    if (pooler) await takeAddress(tx, { ...own, owner_id, role: 'pooler' })
+  const take = async (owner_id: string, pooler: boolean) => {
+    const own = { provider, region_code: service.region_code, vpc, owner_id }
+    const { host } = await takeAddress(tx, { ...own, role: 'service' })
+    if (pooler) await takeAddress(tx, { ...own, role: 'pooler' })
+    return host
   }
+  const host = await take(service.service_id, service.pooler)
+  for (const { replica_set_id, pooler } of service.replica_sets) await take(replica_set_id, pooler)
   return host
 }

@@ -1,10 +1,9 @@
 // A service as a caller sees it, with what it uses right now.
 import type { ServiceNode } from '#contract/replica-set.ts'
 import type { Service } from '#contract/service.ts'
-import type { ServiceState } from '#contract/service-status.ts'
 import type { Size } from '#contract/size.ts'
 import { diskGbsOf } from '#providers/postgres/size.ts'
-import type { Provider, ReplicaLag } from '#providers/provider.ts'
+import type { Provider, ReplicaLag, ServiceMetrics } from '#providers/provider.ts'
 import type { BackedUp, Sampled, ServiceContext } from './context.ts'
 import { serviceView, sizeOf, type Volume } from './rules.ts'
 import type { ServiceRow } from './store.ts'
@@ -31,9 +30,7 @@ export function newServiceView({ providers, sampler, backedUp }: Known): Service
     const view = serviceView(row, { now, ...volume })
     return {
       ...view,
-      ...runningView(sample, row.state, now),
-      ...metricsView(sample, row.state, now),
-      ...replicasView(sample, row, now),
+      ...usageView(sample, row, now),
       read_replica_sets: view.read_replica_sets.map((set) => ({ ...set, ...membersView(sample, set.id, now) })),
       protection: protectionView(row, backedUp(row.service_id), now),
     }
@@ -65,21 +62,23 @@ function protectionView(
   }
 }
 
-/** Pure. A tenant may have a hand in the moment: what cannot be one is not shown. */
-export function runningView(
-  sample: Sampled | undefined,
-  state: ServiceState,
-  now: Date,
-): Pick<Service, 'running_since'> {
-  if (!isPresent(sample, now) || !runs(state)) return {}
-  const { running_since_ms: since = Number.NaN } = sample.metrics
+type Running = Pick<ServiceRow, 'state' | 'sync_replica_count'>
+type Usage = Pick<Service, 'running_since' | 'metrics' | 'replicas'>
+
+/** What is known of the present of a service that runs. Pure. */
+export function usageView(sample: Sampled | undefined, { state, sync_replica_count }: Running, now: Date): Usage {
+  if (!isPresent(sample, now) || (state !== 'serving' && state !== 'not_serving')) return {}
+  const { metrics } = sample
+  return { ...runningView(metrics, now), ...metricsView(metrics), ...replicasView(metrics, sync_replica_count > 0) }
+}
+
+/** A tenant may have a hand in the moment: what cannot be one is not shown. */
+function runningView({ running_since_ms: since = Number.NaN }: ServiceMetrics, now: Date): Usage {
   return since > 0 && since <= now.getTime() ? { running_since: new Date(since).toISOString() } : {}
 }
 
-/** As a service shows them: while it runs, when all three are known, and not from long ago. */
-export function metricsView(sample: Sampled | undefined, state: ServiceState, now: Date): Pick<Service, 'metrics'> {
-  if (!isPresent(sample, now) || !runs(state)) return {}
-  const { cpu_usage_millicores, memory_usage_bytes, disk_usage_bytes } = sample.metrics
+/** When all three are known. */
+function metricsView({ cpu_usage_millicores, memory_usage_bytes, disk_usage_bytes }: ServiceMetrics): Usage {
   if (cpu_usage_millicores === undefined || memory_usage_bytes === undefined || disk_usage_bytes === undefined)
     return {}
   return {
@@ -91,35 +90,23 @@ export function metricsView(sample: Sampled | undefined, state: ServiceState, no
   }
 }
 
-type Replicated = Pick<ServiceRow, 'state' | 'sync_replica_count'>
-
 /** The primary first. Where no standby of its own is known, there is nothing to tell. */
-export function replicasView(
-  sample: Sampled | undefined,
-  { state, sync_replica_count }: Replicated,
-  now: Date,
-): Pick<Service, 'replicas'> {
-  if (!isPresent(sample, now) || !runs(state)) return {}
-  const { primary_node, replica_lags = [] } = sample.metrics
+function replicasView({ primary_node, replica_lags = [] }: ServiceMetrics, may_be_sync: boolean): Usage {
   const standbys = replica_lags.filter(({ replica_set_id }) => replica_set_id === undefined)
   if (primary_node === undefined || standbys.length === 0) return {}
-  return {
-    replicas: [
-      { node: primary_node, role: 'primary' },
-      ...standbys.map((lag) => nodeView(lag, sync_replica_count > 0)).toSorted((a, b) => a.node - b.node),
-    ],
-  }
+  return { replicas: [{ node: primary_node, role: 'primary' }, ...nodeViews(standbys, may_be_sync)] }
 }
 
 export function membersView(sample: Sampled | undefined, id: string, now: Date): { members?: ServiceNode[] } {
   if (!isPresent(sample, now)) return {}
   const nodes = (sample.metrics.replica_lags ?? []).filter(({ replica_set_id }) => replica_set_id === id)
-  return nodes.length === 0
-    ? {}
-    : { members: nodes.map((lag) => nodeView(lag, false)).toSorted((a, b) => a.node - b.node) }
+  return nodes.length === 0 ? {} : { members: nodeViews(nodes, false) }
 }
 
 /** `may_be_sync`: for a region that does not tell, all standbys are candidates or none is. */
+const nodeViews = (lags: readonly ReplicaLag[], may_be_sync: boolean): ServiceNode[] =>
+  lags.map((lag) => nodeView(lag, may_be_sync)).toSorted((a, b) => a.node - b.node)
+
 function nodeView({ node, bytes, seconds, state, is_sync }: ReplicaLag, may_be_sync: boolean): ServiceNode {
   return {
     node,
@@ -129,8 +116,6 @@ function nodeView({ node, bytes, seconds, state, is_sync }: ReplicaLag, may_be_s
     lag_seconds: Math.round(seconds * 1000) / 1000,
   }
 }
-
-const runs = (state: ServiceState) => state === 'serving' || state === 'not_serving'
 
 function isPresent(sample: Sampled | undefined, now: Date): sample is Sampled {
   return sample !== undefined && now.getTime() - sample.sampled_ms <= sample_age_ms_max
