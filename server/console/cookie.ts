@@ -2,7 +2,7 @@
 // The session's cookie is 256 random bits; what the store has of it is a hash, and what it opens is sealed with a key that
 // follows from it.
 import { hash, hkdfSync } from 'node:crypto'
-import { cookieValues } from '../oauth/cookie.ts'
+import { cookieOf, cookieValues } from '../oauth/cookie.ts'
 import { random_text_form } from '../random-text.ts'
 
 export type LoginUnderWay = { state: string; code_verifier: string; return_path: string }
@@ -14,20 +14,20 @@ const session_seconds = 90 * 24 * 60 * 60
 const path = '/console'
 const return_characters_max = 1_500
 
-const isSecure = (origin: string) => origin.startsWith('https:')
-const sessionName = (origin: string) => (isSecure(origin) ? '__Secure-howdah_console' : 'howdah_console')
+const sessionName = (origin: string) => (origin.startsWith('https:') ? '__Secure-howdah_console' : 'howdah_console')
 const loginName = 'howdah_console_login'
 
 export const hashOf = (value: string) => hash('sha256', value, 'base64url')
 export const keyOf = (value: string) => Buffer.from(hkdfSync('sha256', value, '', 'howdah console session', key_bytes))
 
 export function sessionCookie(origin: string, value: string): string {
-  return cookieOf(sessionName(origin), value, value === '' ? 0 : session_seconds, 'Strict', origin)
+  const seconds = value === '' ? 0 : session_seconds
+  return cookieOf(sessionName(origin), value, { path, origin, same_site: 'Strict', seconds })
 }
 
 export function loginCookie(origin: string, login: LoginUnderWay | undefined): string {
   const value = login === undefined ? '' : Buffer.from(JSON.stringify(login)).toString('base64url')
-  return cookieOf(loginName, value, login === undefined ? 0 : login_seconds, 'Lax', origin)
+  return cookieOf(loginName, value, { path, origin, seconds: login === undefined ? 0 : login_seconds })
 }
 
 /** Undefined where the browser sends none that we could have made. */
@@ -50,11 +50,6 @@ export function returnPathOf(asked: string | undefined, origin: string): string 
   if (asked === undefined || !asked.startsWith('/') || asked.length > return_characters_max) return '/'
   const url = URL.canParse(asked, origin) ? new URL(asked, origin) : undefined
   return url?.origin === new URL(origin).origin ? url.pathname.replace(/^\/+/, '/') + url.search + url.hash : '/'
-}
-
-function cookieOf(name: string, value: string, seconds: number, same_site: 'Strict' | 'Lax', origin: string): string {
-  const secure = isSecure(origin) ? '; Secure' : ''
-  return `${name}=${value}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=${same_site}${secure}`
 }
 
 function isLogin(value: unknown): value is LoginUnderWay {

@@ -7,7 +7,7 @@ import { extname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { notFound } from '#contract/fault.ts'
-import { page_headers } from '../oauth/page.ts'
+import { page_headers, sendPage } from '../oauth/page.ts'
 import { missingPage, waitingPage } from './plain-pages.ts'
 
 export type FilesParts = {
@@ -81,7 +81,7 @@ export function newFiles(parts: FilesParts): Files {
       const wants_page = request.method === 'GET' && request.headers.accept?.includes('text/html') === true
       if (!wants_page) return undefined
       if (read_paths.test(path)) return sendMissing(reply)
-      return other_paths.test(path) ? undefined : sendPage(request, reply, find, parts)
+      return other_paths.test(path) ? undefined : sendConsole(request, reply, find, parts)
     },
   }
 }
@@ -89,13 +89,13 @@ export function newFiles(parts: FilesParts): Files {
 type Find = (name: string) => Promise<File | undefined>
 
 async function sendMissing(reply: FastifyReply): Promise<FastifyReply> {
-  return reply.code(404).headers(page_headers).type('text/html; charset=utf-8').send(missingPage())
+  return sendPage(reply.code(404).headers(page_headers), missingPage())
 }
 
-async function sendPage(request: FastifyRequest, reply: FastifyReply, find: Find, parts: FilesParts) {
+async function sendConsole(request: FastifyRequest, reply: FastifyReply, find: Find, parts: FilesParts) {
   const file = await find(page_name)
   if (file !== undefined) return sendFile(request, reply.header('cache-control', 'no-cache'), file, parts)
-  return reply.code(503).headers(page_headers).type('text/html; charset=utf-8').send(waitingPage(parts.absence()))
+  return sendPage(reply.code(503).headers(page_headers), waitingPage(parts.absence()))
 }
 
 function sendFile(request: FastifyRequest, reply: FastifyReply, file: File, { origin }: FilesParts): FastifyReply {

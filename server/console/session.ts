@@ -9,7 +9,7 @@ import { addressOf } from '../http/admission.ts'
 import { newGate } from '../http/gate.ts'
 import { api_scope, console_client_id } from '../oauth/clients.ts'
 import { endLogin } from '../oauth/logout.ts'
-import { page_headers } from '../oauth/page.ts'
+import { page_headers, sendPage } from '../oauth/page.ts'
 import { errorPage } from '../oauth/pages.ts'
 import { issuerOf } from '../oauth/provider.ts'
 import { findUserOfGrant } from '../oauth/records.ts'
@@ -79,7 +79,10 @@ async function finishLogin(parts: Parts, request: FastifyRequest, reply: Fastify
   const login = loginIn(request.headers.cookie)
   reply.header('set-cookie', loginCookie(origin(), undefined))
   if (login === undefined || login.state !== state || iss !== issuerOf(origin())) {
-    return sendPage(reply, `This login has expired, or it began in another browser. Open ${origin()} and begin again.`)
+    return sendProblem(
+      reply,
+      `This login has expired, or it began in another browser. Open ${origin()} and begin again.`,
+    )
   }
   const tokens =
     code === undefined
@@ -90,7 +93,8 @@ async function finishLogin(parts: Parts, request: FastifyRequest, reply: Fastify
           code_verifier: login.code_verifier,
           redirect_uri: `${origin()}/console/callback`,
         })
-  if (tokens === undefined) return sendPage(reply, error_description ?? error ?? 'The login was refused. Begin again.')
+  if (tokens === undefined)
+    return sendProblem(reply, error_description ?? error ?? 'The login was refused. Begin again.')
   const value = newRandomText()
   await insertSession(db, { id_hash: hashOf(value), sealed: sealed(value, tokens), ...claimsOf(tokens.access_token) })
   reply.header('set-cookie', sessionCookie(origin(), value))
@@ -153,8 +157,8 @@ function endedLogin({ origin }: Parts, reply: FastifyReply): Fault {
   return new Fault('UNAUTHORIZED', 'the login has ended; log in again')
 }
 
-function sendPage(reply: FastifyReply, message: string): FastifyReply {
-  return reply.code(400).headers(page_headers).type('text/html; charset=utf-8').send(errorPage(message))
+function sendProblem(reply: FastifyReply, message: string): FastifyReply {
+  return sendPage(reply.code(400).headers(page_headers), errorPage(message))
 }
 
 const sealed = (value: string, tokens: Tokens) => newSecret(keyOf(value)).seal(JSON.stringify(tokens), sealed_label)

@@ -9,9 +9,11 @@ import { Fault } from '#contract/fault.ts'
 import { readBytes } from '../http/body.ts'
 import { malformedNames } from '../http/text.ts'
 import { newRandomText, random_text_form } from '../random-text.ts'
-import { cookieValues } from './cookie.ts'
+import { cookieOf, cookieValues } from './cookie.ts'
 
 export type Form = ReadonlyMap<string, string>
+
+const csrf_cookie = 'howdah_csrf'
 
 /** In this scope bodies are forms and nothing else. */
 export function readForms(scope: FastifyInstance): void {
@@ -50,9 +52,8 @@ export function csrfFor(request: FastifyRequest, reply: FastifyReply, origin: st
   const known = findCookie(request)
   if (known !== undefined) return tokenOf(known, purpose)
   const cookie = newRandomText()
-  const secure = origin.startsWith('https:') ? '; Secure' : ''
-  // A session cookie, for all pages: forms in several tabs share it.
-  reply.header('set-cookie', `howdah_csrf=${cookie}; Path=/oauth; HttpOnly; SameSite=Lax${secure}`)
+  // For all pages: forms in several tabs share it.
+  reply.header('set-cookie', cookieOf(csrf_cookie, cookie, { path: '/oauth', origin }))
   return tokenOf(cookie, purpose)
 }
 
@@ -67,6 +68,6 @@ function tokenOf(cookie: string, purpose: string): string {
 }
 
 function findCookie(request: FastifyRequest): string | undefined {
-  const [value] = cookieValues(request.headers.cookie, 'howdah_csrf')
+  const [value] = cookieValues(request.headers.cookie, csrf_cookie)
   return value !== undefined && random_text_form.test(value) ? value : undefined
 }

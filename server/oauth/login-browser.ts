@@ -7,7 +7,7 @@
 import { hash } from 'node:crypto'
 import { newRandomText } from '../random-text.ts'
 import type { Sql } from '../store/db.ts'
-import { cookieValues } from './cookie.ts'
+import { cookieOf, cookieValues } from './cookie.ts'
 import { findRecord, saveRecord, swapPayload } from './records.ts'
 
 /** A login as the authorization server describes it. */
@@ -67,10 +67,8 @@ async function findKey(sql: Sql, uid: string, cookies: string | undefined): Prom
 /** One for the pages of the login, one for where it goes on: no other login ever sees them. */
 function cookiesOf({ uid, returnTo, exp = 0 }: LoginUnderWay, key: string, origin: string): string[] {
   const seconds = Math.max(0, Math.round(exp - Date.now() / 1000))
-  const secure = origin.startsWith('https:') ? '; Secure' : ''
-  return [loginPathOf(uid), new URL(returnTo).pathname].map(
-    (path) => `${browser_cookie}=${key}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure}`,
-  )
+  const paths = [loginPathOf(uid), new URL(returnTo).pathname]
+  return paths.map((path) => cookieOf(browser_cookie, key, { path, origin, seconds }))
 }
 
 const hashOf = (text: string) => hash('sha256', text, 'base64url')

@@ -17,7 +17,7 @@ import { console_client_id, isOurs } from './clients.ts'
 import { csrfFor, type Form, formOf } from './form.ts'
 import { isBound, loginPathOf, rebindLogin } from './login-browser.ts'
 import type { OauthParts } from './oauth-parts.ts'
-import { policyLeadingTo } from './page.ts'
+import { policyLeadingTo, sendPage } from './page.ts'
 import { confirmPage, elsewherePage, loginPage } from './pages.ts'
 import type { Provider } from './provider.ts'
 import { removeSessionNamed } from './records.ts'
@@ -89,29 +89,28 @@ export const expired = (): Fault =>
   new Fault('NOT_FOUND', 'This login has expired or was finished already. Begin again where you came from.')
 
 async function showLogin(
-  { parts, provider, interaction, request, reply }: Login,
+  login: Login,
   { email = '', message }: { email?: string; message?: string },
 ): Promise<FastifyReply> {
-  return asPage(reply, interaction).send(
-    loginPage({
-      client_name: await clientNameOf(provider, interaction),
-      action: loginPathOf(interaction.uid),
-      csrf: csrfFor(request, reply, parts.origin(), interaction.uid),
-      email,
-      message,
-    }),
-  )
+  return sendForm(login, loginPage({ ...(await formParts(login)), email, message }))
 }
 
-/** Its form may lead back to the program that asked. */
-const asPage = (reply: FastifyReply, { params }: Interaction): FastifyReply =>
-  reply.type('text/html; charset=utf-8').header('content-security-policy', policyLeadingTo(params['redirect_uri']))
+/** What the pages of a login have in common. */
+const formParts = async ({ parts, provider, interaction, request, reply }: Login) => ({
+  client_name: await clientNameOf(provider, interaction),
+  action: loginPathOf(interaction.uid),
+  csrf: csrfFor(request, reply, parts.origin(), interaction.uid),
+})
+
+/** The form may lead back to the program that asked. */
+const sendForm = ({ reply, interaction }: Login, page: string): FastifyReply =>
+  sendPage(reply.header('content-security-policy', policyLeadingTo(interaction.params['redirect_uri'])), page)
 
 async function sendElsewhere({ interaction, reply }: Login, external: ExternalLogin): Promise<FastifyReply> {
   const url = await external.begin(interaction.uid)
   if (interaction.deviceCode === undefined) return reply.redirect(url, 303)
   // A form led here, and browsers follow forms to nowhere but this site: people follow a link.
-  return reply.type('text/html; charset=utf-8').send(elsewherePage({ issuer: external.issuer, url }))
+  return sendPage(reply, elsewherePage({ issuer: external.issuer, url }))
 }
 
 async function logIn(login: Login, form: Form): Promise<FastifyReply> {
@@ -141,21 +140,14 @@ async function record(login: Login, outcome: Outcome): Promise<void> {
 const factsOf = ({ request }: Login) => ({ request_id: request.id, address: addressOf(request) })
 
 async function askConsent(login: Login): Promise<FastifyReply> {
-  const { parts, provider, interaction, request, reply } = login
+  const { parts, provider, interaction } = login
   const client = await provider.Client.find(String(interaction.params['client_id']))
   const has_just_agreed = interaction.lastSubmission?.['login'] !== undefined || interaction.deviceCode !== undefined
   const returns_to = returnsTo(interaction)
   if (returns_to === undefined && (client?.clientId === console_client_id || has_just_agreed)) return grant(login)
   const user = await findUser(parts.db, Number(interaction.session?.accountId))
-  return asPage(reply, interaction).send(
-    confirmPage({
-      client_name: await clientNameOf(provider, interaction),
-      email: user?.email ?? '',
-      ...(returns_to !== undefined && { returns_to, writes: wantsToWrite(interaction) }),
-      action: loginPathOf(interaction.uid),
-      csrf: csrfFor(request, reply, parts.origin(), interaction.uid),
-    }),
-  )
+  const way = returns_to === undefined ? {} : { returns_to, writes: wantsToWrite(interaction) }
+  return sendForm(login, confirmPage({ ...(await formParts(login)), email: user?.email ?? '', ...way }))
 }
 
 async function grant(login: Login): Promise<FastifyReply> {

@@ -22,7 +22,7 @@ import { loginLinkHandlers } from './login-link.ts'
 import { serveLogin } from './login.ts'
 import { mountProvider } from './mount.ts'
 import type { OauthParts } from './oauth-parts.ts'
-import { page_headers } from './page.ts'
+import { page_headers, sendPage } from './page.ts'
 import { errorPage } from './pages.ts'
 import { newPasswords } from './password.ts'
 import { servePasswords } from './password-routes.ts'
@@ -101,7 +101,7 @@ function serveOauth(scope: FastifyInstance, parts: OauthParts, limited: boolean)
 
 function sendFaultPage(reply: FastifyReply, fault: Fault): FastifyReply {
   if (fault.retry_after_seconds !== undefined) reply.header('retry-after', String(fault.retry_after_seconds))
-  return reply.code(fault.status).type('text/html; charset=utf-8').send(errorPage(fault.message))
+  return sendPage(reply.code(fault.status), errorPage(fault.message))
 }
 
 const tooMany = (retry_after_seconds: number): Fault =>

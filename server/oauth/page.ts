@@ -1,6 +1,7 @@
 // The frame of every page that people see while they log in: plain HTML that works without scripts and loads nothing. The one script
 // there is shows a password that was typed.
 // Text from outside goes through `markup`, which escapes it; there is no other way in.
+import type { FastifyReply } from 'fastify'
 import { hash } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { escaped } from '../http/html.ts'
@@ -134,6 +135,10 @@ export const page_headers = {
   'cross-origin-opener-policy': 'same-origin',
   'cache-control': 'no-store',
 } as const
+
+export function sendPage(reply: FastifyReply, page: string): FastifyReply {
+  return reply.type('text/html; charset=utf-8').send(page)
+}
 
 export function setPageHeaders(response: ServerResponse): void {
   for (const [name, value] of Object.entries(page_headers)) response.setHeader(name, value)

@@ -8,6 +8,7 @@ import { changePassword, findLinkUser, set_password_path, setPasswordByLink } fr
 import { attemptPassword, emailIn } from './attempt.ts'
 import { csrfFor, formOf } from './form.ts'
 import type { OauthParts } from './oauth-parts.ts'
+import { sendPage } from './page.ts'
 import { changePasswordPage, passwordDonePage, setPasswordPage } from './pages.ts'
 import { passwordProblem } from './password.ts'
 
@@ -73,10 +74,6 @@ async function showSet(
   // The address contains the token: not even our own pages are told it.
   reply.header('referrer-policy', 'no-referrer')
   return sendPage(reply, setPasswordPage({ csrf, email, token, message }))
-}
-
-function sendPage(reply: FastifyReply, page: string): FastifyReply {
-  return reply.type('text/html; charset=utf-8').send(page)
 }
 
 function tokenOf(text: unknown): string {

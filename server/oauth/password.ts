@@ -45,7 +45,7 @@ export function newPasswords(own_costs: Costs = { memory_kib, passes }): Passwor
       return `$argon2id$v=19$m=${own_costs.memory_kib},t=${own_costs.passes},p=1$${encode(salt)}$${encode(tag)}`
     },
     fits: async (password, verifier) => {
-      const { costs, salt, tag } = (verifier && parseVerifier(verifier)) || { ...nobodys, costs: own_costs }
+      const { costs, salt, tag } = (verifier && parseVerifier(verifier)) || { ...no_password, costs: own_costs }
       const computed = await compute(password, salt, costs)
       return timingSafeEqual(computed, tag) && verifier !== undefined
     },
@@ -67,7 +67,7 @@ export function passwordProblem(password: string, email: string): string | undef
 type Costs = { memory_kib: number; passes: number }
 type Verifier = { costs: Costs; salt: Buffer; tag: Buffer }
 
-const nobodys = {
+const no_password = {
   salt: Buffer.alloc(salt_bytes),
   tag: Buffer.alloc(tag_bytes),
 }

@@ -174,19 +174,23 @@ function resourceFor({ clientId }: { clientId: string }, origin: string): { reso
     : { resource: resourceOf(origin), scope: mcp_scopes.join(' ') }
 }
 
+function show(context: KoaContextWithOIDC, page: string): void {
+  context.type = 'html'
+  context.body = page
+}
+
+const logoutUrl = (origin: string) => `${issuerOf(origin)}/session/end/confirm`
+
 function deviceAndLogout(origin: string) {
+  const device_url = `${issuerOf(origin)}/device`
   return {
     deviceFlow: {
       enabled: true,
       deviceInfo: () => ({}),
       userCodeInputSource: (context: KoaContextWithOIDC, _form: string, out?: object, error?: Error) => {
-        context.type = 'html'
-        context.body = deviceInputPage({
-          action: `${origin}/oauth/device`,
-          xsrf: xsrfOf(context),
-          user_code: typedCode(context),
-          message: error === undefined && out === undefined ? undefined : deviceProblem(error),
-        })
+        const message = error === undefined && out === undefined ? undefined : deviceProblem(error)
+        const user_code = typedCode(context)
+        show(context, deviceInputPage({ action: device_url, xsrf: xsrfOf(context), user_code, message }))
       },
       userCodeConfirmSource: (
         context: KoaContextWithOIDC,
@@ -195,23 +199,15 @@ function deviceAndLogout(origin: string) {
         _device: unknown,
         user_code: string,
       ) => {
-        context.type = 'html'
-        context.body = deviceConfirmPage({ action: `${origin}/oauth/device`, xsrf: xsrfOf(context), user_code })
+        show(context, deviceConfirmPage({ action: device_url, xsrf: xsrfOf(context), user_code }))
       },
-      successSource: (context: KoaContextWithOIDC) => {
-        context.type = 'html'
-        context.body = deviceDonePage()
-      },
+      successSource: (context: KoaContextWithOIDC) => show(context, deviceDonePage()),
     },
     rpInitiatedLogout: {
       enabled: true,
-      logoutSource: (context: KoaContextWithOIDC) => {
-        context.body = logoutPage({ action: `${origin}/oauth/session/end/confirm`, xsrf: xsrfOf(context) })
-      },
-      postLogoutSuccessSource: (context: KoaContextWithOIDC) => {
-        context.type = 'html'
-        context.body = loggedOutPage()
-      },
+      logoutSource: (context: KoaContextWithOIDC) =>
+        show(context, logoutPage({ action: logoutUrl(origin), xsrf: xsrfOf(context) })),
+      postLogoutSuccessSource: (context: KoaContextWithOIDC) => show(context, loggedOutPage()),
     },
   }
 }
@@ -231,10 +227,8 @@ function pagesOf(db: Db, origin: string) {
       },
     },
     discovery: { service_documentation: `${origin}/docs` },
-    renderError: (context: KoaContextWithOIDC, out: { error: string; error_description?: string | undefined }) => {
-      context.type = 'html'
-      context.body = errorPage(problemOf(out, origin))
-    },
+    renderError: (context: KoaContextWithOIDC, out: { error: string; error_description?: string | undefined }) =>
+      show(context, errorPage(problemOf(out, origin))),
   }
 }
 
@@ -252,7 +246,7 @@ function replaceScript(context: Partial<KoaContextWithOIDC>, origin: string): vo
   if (oidc?.route !== 'end_session' || status !== 200 || oidc.session?.accountId !== undefined) return
   // It has allowed its script there.
   if (res !== undefined) setPageHeaders(res)
-  context.body = notLoggedInPage({ action: `${origin}/oauth/session/end/confirm`, xsrf: xsrfOf({ oidc }) })
+  context.body = notLoggedInPage({ action: logoutUrl(origin), xsrf: xsrfOf({ oidc }) })
 }
 
 function xsrfOf(context: Pick<KoaContextWithOIDC, 'oidc'>): string {
