@@ -113,11 +113,10 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
   const installation = await openInstallation(config.data_dir)
   const secret = await openSecret(config.data_dir)
 
-  const { installations: programs, onWait } = options
-  const store = await openStore(config, installation, log, { programs, onWait })
+  const { effect, spares, installations, onWait } = options
+  const store = await openStore(config, installation, log, { programs: installations, onWait })
   opened.defer(() => within(shutdown_grace_seconds, store.close(), log, 'the metadata store is still busy'))
   const { db } = store
-  const { effect, spares, installations } = options
   const providers = await openRegions({ config, installation, log, effect, spares, installations }, opened)
   const healing = newHealing(db, log)
   opened.defer(() => healing.close())
@@ -129,18 +128,27 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
   const sampler = startSampler({ db, log, providers, interval_ms: options.sample_interval_ms })
   opened.defer(() => within(shutdown_grace_seconds, sampler.stop(), log, 'some services are still being measured'))
 
-  const [settled, snapshot_policy] = [newSettled(db), config.snapshots]
+  const settled = newSettled(db)
   const backups = openBackups({ config, installation, db, providers, log, settled }, opened)
-  const around = { db, log, providers, sampler, healing, secret, settled, snapshot_policy }
-  const undelete_seconds = config.undelete
-  const context = { ...around, undelete_seconds, backedUp: (service_id: string) => backups.of(service_id) }
+  const context: ServiceContext = {
+    db,
+    log,
+    providers,
+    sampler,
+    backedUp: (service_id) => backups.of(service_id),
+    healing,
+    secret,
+    settled,
+    snapshot_policy: config.snapshots,
+    undelete_seconds: config.undelete,
+  }
   await startPasses(context, telemetry, opened)
 
   const console_build = newConsoleBuild(log)
   opened.defer(async () => console_build.close())
   const parts = { config, options, log, opened, installation, context, sampler, telemetry, console_build, backups }
   const { url, public_url } = await serve(parts)
-  opened.defer(() => context.settled.close())
+  opened.defer(() => settled.close())
   // The token is made once and shown once, so only when nothing but its showing is left to fail.
   const registration = await ensureRegistration(db, config.admin_email)
 
@@ -186,12 +194,13 @@ async function serve(parts: Parts): Promise<{ url: string; public_url: string }>
   const { installation_id, data_dir } = installation
   const oauth = openOauth({ config, db, log, installation_id, secret: context.secret })
   opened.defer(async () => oauth.close())
-  const [tokens, tickets] = [newTokenVerifier(db), newTickets()]
+  const tokens = newTokenVerifier(db)
+  const tickets = newTickets()
   const verifiers = [tokens, oauth.verifier, tickets.verifier, ...(options.verifiers ?? [])]
   const callers = newCallers(db, verifiers)
   const service_log = newServiceLog(context)
   const forget = () => callers.forget()
-  const console_part = newConsole({ db, origin: () => oauth.origin(), forget, build: console_build })
+  const console_part = newConsole({ db, origin: oauth.origin, forget, build: console_build })
   const http = newHttp({
     handlers: {
       ...identityHandlers(),
@@ -232,8 +241,7 @@ async function serve(parts: Parts): Promise<{ url: string; public_url: string }>
   opened.defer(() => closeHttp(http, log))
   oauth.serve(http, forget)
   console_part.serve(http)
-  const { origin, readAccessToken } = oauth
-  serveMcp(http, { origin, tokens, readAccessToken, tickets, version })
+  serveMcp(http, { origin: oauth.origin, tokens, readAccessToken: oauth.readAccessToken, tickets, version })
   const url = await listen(http, config)
   const public_url = config.public_url ?? url
   oauth.setOrigin(public_url)
