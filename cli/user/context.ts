@@ -58,11 +58,11 @@ export const wait_options = {
 } as const satisfies Options
 
 export function formatOf({ input }: Pick<Context, 'input'>, session?: Session): OutputFormat {
-  const asked = input.isSet('json') ? 'json' : (input.text('output') ?? (process.env['HOWDAH_OUTPUT'] || undefined))
-  const wanted = asked ?? session?.preferred('output') ?? 'table'
+  const given = input.isSet('json') ? 'json' : (input.text('output') ?? (process.env['HOWDAH_OUTPUT'] || undefined))
+  const wanted = given ?? session?.preferred('output') ?? 'table'
   const format = output_formats.find((one) => one === wanted)
   if (format === undefined) {
-    const source = asked === undefined ? 'the preference output' : 'HOWDAH_OUTPUT'
+    const source = given === undefined ? 'the preference output' : 'HOWDAH_OUTPUT'
     throw new UsageError(`${source} must be one of ${output_formats.join(', ')}`)
   }
   return format

@@ -88,10 +88,10 @@ export function changePreferences(
 
 /** Which profile is meant: the chosen one, or that of the server, or the one in use, or the only one. `by`: what names the server. */
 export async function chosenProfile(
-  asked: string | undefined,
+  chosen: string | undefined,
   server: { url: string; by: string } | undefined,
 ): Promise<string> {
-  const named = asked ?? (process.env['HOWDAH_PROFILE'] || undefined)
+  const named = chosen ?? (process.env['HOWDAH_PROFILE'] || undefined)
   if (named !== undefined) return named
   const [all, { profile }] = await Promise.all([listCredentials(), findConfig()])
   const names = Object.keys(all)

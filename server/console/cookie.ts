@@ -46,9 +46,9 @@ export function loginIn(header: string | undefined): LoginUnderWay | undefined {
 }
 
 /** A path of this site, or its root. */
-export function returnPathOf(asked: string | undefined, origin: string): string {
-  if (asked === undefined || !asked.startsWith('/') || asked.length > return_characters_max) return '/'
-  const url = URL.canParse(asked, origin) ? new URL(asked, origin) : undefined
+export function returnPathOf(wanted: string | undefined, origin: string): string {
+  if (wanted === undefined || !wanted.startsWith('/') || wanted.length > return_characters_max) return '/'
+  const url = URL.canParse(wanted, origin) ? new URL(wanted, origin) : undefined
   return url?.origin === new URL(origin).origin ? url.pathname.replace(/^\/+/, '/') + url.search + url.hash : '/'
 }
 

@@ -1,5 +1,5 @@
-// The pages on which people change their password, or set it by a one-time link. Changing asks for the password until
-// now, under the same limits and with the same answers as a login; no session is needed for it.
+// The pages on which people change their password, or set it by a one-time link. A change needs the password until now, under the
+// same limits and with the same answers as a login, and no session.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Fault } from '#contract/fault.ts'
 import { addressOf } from '../http/admission.ts'

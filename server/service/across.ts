@@ -15,7 +15,7 @@ import { findService, type ServiceRow } from './store.ts'
 /** From here on databases sort by PostgreSQL's own rules, not by those of the system, which may be another one there. */
 const first_major = 17
 
-type Asked = {
+type Regions = {
   parent: Pick<ServiceRow, 'postgres_version' | 'power' | 'vpc_id'>
   from: Pick<RegionFacts, 'forks_out'>
   into: Pick<RegionFacts, 'forks_in' | 'postgres_versions'>
@@ -26,7 +26,7 @@ type Asked = {
 /** Pure. */
 export function acrossProblems(
   { fork_strategy, mask }: { fork_strategy: string; mask?: string | undefined },
-  { parent, from, into, region_code }: Asked,
+  { parent, from, into, region_code }: Regions,
 ): Problem[] {
   const lacks = [from.forks_out, into.forks_in].flatMap((one) => (one.offered ? [] : one.reason))
   const major = majorOf(parent)

@@ -1,5 +1,5 @@
-// Fork a service: the same making as create, with a source: one moment of the parent. The moment is chosen while the
-// parent's row is locked, so the snapshots that it may stand on cannot go meanwhile.
+// Fork a service: like create, with one moment of the parent as its source. The moment is chosen while the parent's row is locked, so
+// the snapshots that it may stand on cannot be removed meanwhile.
 import type { Static } from 'typebox'
 import { api } from '#contract/api.ts'
 import { invalidRequest, type Problem } from '#contract/problem.ts'

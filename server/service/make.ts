@@ -92,26 +92,27 @@ function viewOf({ providers }: ServiceContext, row: ServiceRow, initial_password
 
 type Identity = { service_id: string; password_verifier: Promise<string> }
 
-type Making = Pick<Creation, 'provider' | 'project_id' | 'wanted' | 'event' | 'sourceOf'>
+type Insertion = Pick<Creation, 'provider' | 'project_id' | 'wanted' | 'event' | 'sourceOf'>
 
-export async function insertMade(tx: Sql, creation: Making, { service_id, ...identity }: Identity) {
-  const { project_id, wanted } = creation
+export async function insertMade(
+  tx: Sql,
+  { provider, project_id, wanted, event, sourceOf }: Insertion,
+  { service_id, password_verifier }: Identity,
+): Promise<ServiceRow> {
   if ((await countServices(tx, project_id, services_per_project_max)) >= services_per_project_max) {
     const limit = `a project has at most ${services_per_project_max} services`
     const advice = 'delete and purge one, or create another project'
     throw new Fault('QUOTA_EXCEEDED', `${limit}, deleted ones that are kept included; ${advice}`)
   }
-  const chosen = await creation.sourceOf?.(tx)
-  const { region_code } = wanted
-  await takeAddress(tx, { provider: creation.provider, region_code, owner_id: service_id, role: 'service' })
-  const password_verifier = await identity.password_verifier
-  const own = { service_id, password_verifier, project_id }
+  const chosen = await sourceOf?.(tx)
+  await takeAddress(tx, { provider, region_code: wanted.region_code, owner_id: service_id, role: 'service' })
+  const own = { service_id, password_verifier: await password_verifier, project_id }
   const row = await insertService(tx, { ...wanted, ...own, ...chosen?.source })
-  if (creation.provider.facts().snapshots.offered)
-    await insertSnapshot(tx, { snapshot_id: newId(), service_id: row.service_id, kind: 'initial' })
+  if (provider.facts().snapshots.offered)
+    await insertSnapshot(tx, { snapshot_id: newId(), service_id, kind: 'initial' })
   await chosen?.tellParent()
-  await insertEvent(tx, row.service_id, 'created', creation.event)
-  await nudge(tx, 'service', row.service_id)
+  await insertEvent(tx, service_id, 'created', event)
+  await nudge(tx, 'service', service_id)
   return row
 }
 

@@ -129,8 +129,8 @@ export const unavailable = (): Fault =>
 /** query_timeout: absent, that of the connection. */
 function queriesOn(on: pg.Pool | pg.PoolClient, query_timeout?: number): Sql {
   return {
-    query: async <Row extends object>(asked: Statement<Row> | string, more?: string | readonly unknown[]) => {
-      const { text, values } = typeof asked === 'string' ? { text: asked, values: [] } : asked
+    query: async <Row extends object>(statement: Statement<Row> | string, more?: string | readonly unknown[]) => {
+      const { text, values } = typeof statement === 'string' ? { text: statement, values: [] } : statement
       const named =
         typeof more === 'string' ? { text, values, name: more } : { text, values: more ? [...more] : values }
       // Of pg's own types, only those of a connection know it.

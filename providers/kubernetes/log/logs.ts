@@ -35,9 +35,9 @@ async function readPage(cell: Cell, id: string, query: LogQuery): Promise<LogPag
   const nodes = nodesOf(cell, id)
   if (query.node !== undefined && !nodes.some(({ number }) => number === query.node)) return { refused: 'node' }
   const before = query.cursor === undefined ? undefined : parseCursor(id, query.cursor)
-  const asked = query.node ?? before?.node ?? nodes[0]?.number
-  if (query.cursor !== undefined && (before === undefined || before.node !== asked)) return { refused: 'cursor' }
-  const node = nodes.find(({ number }) => number === asked)
+  const wanted = query.node ?? before?.node ?? nodes[0]?.number
+  if (query.cursor !== undefined && (before === undefined || before.node !== wanted)) return { refused: 'cursor' }
+  const node = nodes.find(({ number }) => number === wanted)
   if (node === undefined) return query.cursor === undefined ? pageOf(id, 0, []) : { refused: 'cursor' }
   const matches = newMatch(query)
   const { skip, limit } = query
@@ -72,9 +72,9 @@ async function readTail(cell: Cell, id: string, query: LogTailQuery): Promise<Lo
   const nodes = nodesOf(cell, id)
   if (query.node !== undefined && !nodes.some(({ number }) => number === query.node)) return { refused: 'node' }
   const after = query.after === undefined ? undefined : parseCursor(id, query.after)
-  const asked = query.node ?? after?.node ?? nodes[0]?.number
-  if (query.after !== undefined && after?.node !== asked) return { refused: 'cursor' }
-  const node = nodes.find(({ number }) => number === asked)
+  const wanted = query.node ?? after?.node ?? nodes[0]?.number
+  if (query.after !== undefined && after?.node !== wanted) return { refused: 'cursor' }
+  const node = nodes.find(({ number }) => number === wanted)
   const tail = node && (await tailOf(cell, id, node, query, after))
   const [primary] = nodes
   if (primary === undefined) return { entries: [], at: query.after }

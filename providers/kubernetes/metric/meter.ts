@@ -34,10 +34,10 @@ export function newMeter(cell: Cell) {
     const usage = await readUsage(cell, [...pods.values()].flat())
     for (const [service_id, memory] of next) noteUsage(memory, pods.get(service_id) ?? [], usage)
     const from = turn % Math.max(1, running.length)
-    const asked = [...running.slice(from), ...running.slice(0, from)].slice(0, primaries_per_call)
-    turn = from + asked.length
+    const polled = [...running.slice(from), ...running.slice(0, from)].slice(0, primaries_per_call)
+    turn = from + polled.length
     await Promise.all(
-      asked.map(async ({ service_id }) => {
+      polled.map(async ({ service_id }) => {
         const [primary, memory] = [primaryOf(pods.get(service_id)), next.get(service_id)]
         if (primary && memory) await noteActivity(cell, primary, memory)
       }),

@@ -17,9 +17,9 @@ export async function readLogs(host: LogHost, id: string, query: LogQuery): Prom
   if (query.node !== undefined && !nodes.some(({ number }) => number === query.node)) return { refused: 'node' }
   const after = query.cursor === undefined ? undefined : parseCursor(id, query.cursor)
   if (query.cursor !== undefined && after === undefined) return { refused: 'cursor' }
-  const asked = query.node ?? after?.node ?? nodes[0].number
-  const node = nodes.find(({ number }) => number === asked)
-  if (node === undefined || (after !== undefined && after.node !== asked)) return { refused: 'cursor' }
+  const wanted = query.node ?? after?.node ?? nodes[0].number
+  const node = nodes.find(({ number }) => number === wanted)
+  if (node === undefined || (after !== undefined && after.node !== wanted)) return { refused: 'cursor' }
   const { entries, placed, next } = await readPage(logOf(host, node), query, after)
   return {
     entries,
@@ -33,12 +33,12 @@ export async function readLogTail(host: LogHost, id: string, query: LogTailQuery
   const [primary] = nodes
   if (query.node !== undefined && !nodes.some(({ number }) => number === query.node)) return { refused: 'node' }
   const after = query.after === undefined ? undefined : parseCursor(id, query.after)
-  const asked = query.node ?? after?.node ?? primary.number
-  if (query.after !== undefined && after?.node !== asked) return { refused: 'cursor' }
-  const node = nodes.find(({ number }) => number === asked)
+  const wanted = query.node ?? after?.node ?? primary.number
+  if (query.after !== undefined && after?.node !== wanted) return { refused: 'cursor' }
+  const node = nodes.find(({ number }) => number === wanted)
   const log = node && logOf(host, node)
   const tail = log && (await readTail(log, query, after))
-  const is_last = query.node !== undefined || asked === primary.number
+  const is_last = query.node !== undefined || wanted === primary.number
   if (tail && (is_last || hasMoved(tail, after))) return tailOf(id, tail)
   // All of the log of an earlier primary has been read: the next one's goes on at the time of its last entry.
   const next = logOf(host, primary)

@@ -46,9 +46,9 @@ export async function ensureControlFiles(
 /** Debian's builds before 18 have a setting of their own for it. It is empty unless it is set. */
 async function hasDestination(bin: string, uid: number | undefined): Promise<boolean> {
   const user = uid === undefined ? {} : { uid, gid: uid }
-  const asked = ['-C', 'extension_destdir', '-D', '/', '-c', 'config_file=/dev/null']
+  const words = ['-C', 'extension_destdir', '-D', '/', '-c', 'config_file=/dev/null']
   const options = { ...user, env: {}, cwd: '/', timeout: ask_timeout_ms }
-  return await promisify(execFile)(join(bin, 'postgres'), asked, options).then(
+  return await promisify(execFile)(join(bin, 'postgres'), words, options).then(
     ({ stdout }) => stdout.trim() === '',
     () => false,
   )

@@ -11,16 +11,16 @@ async function networkRefusal(): Promise<string | undefined> {
   return lack && `services of this region cannot be in a VPC: ${lack.finding}; ${lack.remedy}`
 }
 
-let asked: Promise<string | undefined> | undefined
+let known: Promise<string | undefined> | undefined
 
 /** Tried once by a process where nothing is missing, and each time anew where the administrator may have granted it meanwhile. */
 export function networkRefusalOnce(): Promise<string | undefined> {
   const ask = async () => {
     const refusal = await networkRefusal()
-    if (refusal !== undefined) asked = undefined
+    if (refusal !== undefined) known = undefined
     return refusal
   }
-  return (asked ??= ask())
+  return (known ??= ask())
 }
 
 export async function networkLack(): Promise<Lack | undefined> {
