@@ -23,11 +23,15 @@ export type TestInstallation = {
   createService(input?: Readonly<Record<string, unknown>>): Promise<ReadyService>
   /** Waits until the service has the status (or 404 for `removed`) and returns the last answer. */
   untilStatus(service_id: string, status: string): Promise<Answer<ServiceOrFault>>
+  /** Newest first. */
+  eventsOf(service_id: string): Promise<TestEvent[]>
   /** Closes the server and starts another one on the same data; databases go on running meanwhile. */
   restart(): Promise<void>
   /** Ends everything and removes the data. Safe to call twice, and after any failure. */
   stop(): Promise<void>
 }
+
+export type TestEvent = { time: string; kind: string; message: string }
 
 export type ReadyService = {
   service_id: string
@@ -131,6 +135,7 @@ function newInstallation(
     services,
     call,
     untilStatus,
+    eventsOf: async (service_id) => (await call<TestEvent[]>('GET', `${services}/${service_id}/events`)).body,
     createService: async (input = {}) => {
       const answer = await call('POST', services, { name: 'test', ...input })
       if (answer.status !== 202) throw new Error(`create answered ${answer.status}: ${JSON.stringify(answer.body)}`)

@@ -47,10 +47,11 @@ describe.skipIf(why)(`a full disk${why}`, () => {
     expect(created.status).toBe(202)
     const service = created.body as ReadyService // the contract's own answer to a create
     const no_space = `no space left on the disk of ${disk}; it goes on when there is space`
-    await until(async () => {
-      const { body } = await howdah.call<{ kind: string; message: string }[]>('GET', at(service, '/events'))
-      return body.some(({ kind, message }) => kind === 'setback' && message === no_space)
-    })
+    await until(async () =>
+      (await howdah.eventsOf(service.service_id)).some(
+        (event) => event.kind === 'setback' && event.message === no_space,
+      ),
+    )
     expect((await howdah.call('GET', at(service))).body.status).toBe('CONFIGURING')
     expect((await howdah.call('GET', howdah.services)).status).toBe(200)
     expect(await query(other, 'select 1')).toEqual(['1'])
@@ -91,10 +92,10 @@ describe.skipIf(why)(`a full disk${why}`, () => {
     fill(190 - heldMb(disk))
     await interrupted
     await howdah.untilStatus(service.service_id, 'UNSTABLE')
-    await until(async () => {
-      const { body } = await howdah.call<{ message: string }[]>('GET', at(service, '/events'))
-      return body.some(({ message }) => message.includes('it serves reads only until there is more space'))
-    })
+    const reads_only = 'it serves reads only until there is more space'
+    await until(async () =>
+      (await howdah.eventsOf(service.service_id)).some(({ message }) => message.includes(reads_only)),
+    )
     await expect(query('insert into hoard values (1)')).rejects.toThrow(/read-only transaction/)
     expect(await query('select n from kept')).toEqual(['7'])
     // Who means to make room is let.

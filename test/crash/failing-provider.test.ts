@@ -25,9 +25,7 @@ const providerOf = (region_code: 'local' | 'slow') => howdah.server.regions.get(
 const at = (service_id: string, verb = '') => `${howdah.services}/${service_id}${verb}`
 const statusOf = async (service_id: string) => (await howdah.call('GET', at(service_id))).body.status
 const eventsOf = async (service_id: string) =>
-  (await howdah.call<{ kind: string; message: string }[]>('GET', at(service_id, '/events'))).body.map(
-    ({ kind, message }) => `${kind}: ${message}`,
-  )
+  (await howdah.eventsOf(service_id)).map(({ kind, message }) => `${kind}: ${message}`)
 const untilTold = (service_id: string, event: string) =>
   until(async () => (await eventsOf(service_id)).includes(event), { what: event })
 const workOf = async (key: string) => {

@@ -17,11 +17,8 @@ beforeAll(async () => {
 
 const query = (sql: string) => ask(howdah.server.api_url, service, service.initial_password, sql)
 
-const listEvents = async () =>
-  (await howdah.call<{ kind: string; message: string }[]>('GET', `${howdah.services}/${service.service_id}/events`))
-    .body
-
-const countEvents = async (kind: string) => (await listEvents()).filter((event) => event.kind === kind).length
+const countEvents = async (kind: string) =>
+  (await howdah.eventsOf(service.service_id)).filter((event) => event.kind === kind).length
 
 test('a postmaster that is killed is started again by itself, with every commit, and the events say so', async () => {
   const before = await countEvents('restarted')

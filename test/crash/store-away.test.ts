@@ -19,10 +19,10 @@ afterAll(() => store.startPostgres())
 
 const query = (service: ReadyService, sql: string) => ask(howdah.server.api_url, service, service.initial_password, sql)
 
-const eventsOf = async ({ service_id }: ReadyService) => {
-  const path = `${howdah.services}/${service_id}/events`
-  return (await howdah.call<{ kind: string; message: string }[]>('GET', path)).body.map(({ kind }) => kind)
-}
+const untilTold = ({ service_id }: ReadyService, what: string) =>
+  until(async () => (await howdah.eventsOf(service_id)).some(({ kind }) => kind === what), {
+    what: 'the events tell of it',
+  })
 
 async function killPrimary({ service_id, endpoint }: ReadyService): Promise<void> {
   const base = nodeOf(`${howdah.config.data_dir}/local`, service_id, endpoint.port, as_root)
@@ -64,7 +64,7 @@ test('a service whose server dies is started again, again and again, and the eve
       await until(async () => (await query(service, 'select n from kept'))[0] === '7', { what: 'it serves again' })
     }
   })
-  await until(async () => (await eventsOf(service)).includes('restarted'), { what: 'the events tell of it' })
+  await untilTold(service, 'restarted')
   await howdah.untilStatus(service.service_id, 'READY')
 })
 
@@ -81,7 +81,7 @@ test('a service with a replica fails over, without a commit lost, and the events
     await until(async () => query(service, 'insert into kept values (8) returning n'), { what: 'it takes writes' })
     expect(await query(service, 'select min(n) from kept')).toEqual(['7'])
   })
-  await until(async () => (await eventsOf(service)).includes('promoted'), { what: 'the events tell of it' })
+  await untilTold(service, 'promoted')
   await howdah.untilStatus(service.service_id, 'READY')
 })
 
@@ -103,7 +103,7 @@ test('a replica set whose node dies serves again, and the events tell of it afte
     process.kill((await pid()) ?? expect.fail('the node runs'), 'SIGKILL')
     await until(async () => (await read())[0] === '7', { what: 'the set serves again' })
   })
-  await until(async () => (await eventsOf(service)).includes('restarted'), { what: 'the events tell of it' })
+  await untilTold(service, 'restarted')
   await until(async () => (await statusOf()) === 'active', { what: 'the set is active' })
 })
 

@@ -24,8 +24,9 @@ test('a fork NOW is made in the region that it names, once', async () => {
   const ready = await howdah.untilStatus(made.body.service_id, 'READY')
   expect(ready.body).toMatchObject({ region_code: 'there' })
   expect((await howdah.untilStatus(parent.service_id, 'READY')).body).toMatchObject({ region_code: 'here' })
-  const { body: events } = await howdah.call<unknown[]>('GET', `${howdah.services}/${parent.service_id}/events`)
-  expect(JSON.stringify(events)).toContain('a fork was asked for: as the service is now')
+  expect(JSON.stringify(await howdah.eventsOf(parent.service_id))).toContain(
+    'a fork was asked for: as the service is now',
+  )
 })
 
 test('what does not go with another region is refused, each with its reason', async () => {

@@ -15,10 +15,8 @@ beforeEach((context) => needs(context, howdah, 'rewinds'))
 const placeOf = (service_id: string) => `${howdah.services}/${service_id}`
 const completeOf = async (at: string) =>
   (await howdah.call<Seen[]>('GET', `${at}/snapshots`)).body.filter(({ status }) => status === 'complete')
-const eventsOf = async (at: string) =>
-  (await howdah.call<{ kind: string; message: string }[]>('GET', `${at}/events`)).body.map(
-    ({ kind, message }) => `${kind}: ${message}`,
-  )
+const eventsOf = async (service_id: string) =>
+  (await howdah.eventsOf(service_id)).map(({ kind, message }) => `${kind}: ${message}`)
 
 test('a service goes back to a moment and back again, and the state before is kept', async () => {
   const { service_id } = await howdah.createService()
@@ -40,12 +38,12 @@ test('a service goes back to a moment and back again, and the state before is ke
   await howdah.untilStatus(service_id, 'READY')
   const kinds = async () => (await completeOf(at)).map(({ kind }) => kind).toSorted()
   await until(async () => (await kinds()).join() === 'initial,now,rewind')
-  expect(await eventsOf(at)).toContain('rewound: its data is that of the moment')
+  expect(await eventsOf(service_id)).toContain('rewound: its data is that of the moment')
 
   const before = (await completeOf(at)).find(({ kind }) => kind === 'rewind')
   expect(await howdah.call('POST', `${at}/undoRewind`)).toMatchObject({ status: 202 })
   await howdah.untilStatus(service_id, 'READY')
-  expect(await eventsOf(at)).toContain(`requested: undoing of the rewind requested, back to ${before?.taken}`)
+  expect(await eventsOf(service_id)).toContain(`requested: undoing of the rewind requested, back to ${before?.taken}`)
   // The state before an earlier rewind goes when a later one is kept.
   await until(async () => {
     const rewinds = (await completeOf(at)).filter(({ kind }) => kind === 'rewind')
@@ -58,7 +56,9 @@ test('a rewind that cannot be made leaves the service as it is, and nothing to u
   const at = placeOf(service_id)
   await until(async () => (await completeOf(at)).length > 0)
   await rewindInVain(service_id)
-  expect(await eventsOf(at)).toContain('setback: its data stays as it is: no snapshot leads to that moment any more')
+  expect(await eventsOf(service_id)).toContain(
+    'setback: its data stays as it is: no snapshot leads to that moment any more',
+  )
   await until(async () => (await howdah.call('POST', `${at}/undoRewind`)).status === 409)
 })
 
@@ -76,7 +76,7 @@ test('a rewind that cannot be made leaves the one before it to be undone', async
   await rewindInVain(service_id)
   await until(async () => (await howdah.call('POST', `${at}/undoRewind`)).status === 202)
   await howdah.untilStatus(service_id, 'READY')
-  expect(await eventsOf(at)).toContain(`requested: undoing of the rewind requested, back to ${before.taken}`)
+  expect(await eventsOf(service_id)).toContain(`requested: undoing of the rewind requested, back to ${before.taken}`)
 })
 
 /** The store says of its first snapshot that it is older than it is in the region. */

@@ -17,8 +17,6 @@ let password: string
 const path = (verb = '') => `${howdah.services}/${service.service_id}${verb}`
 const query = (sql: string) => ask(howdah.server.api_url, service, password, sql)
 const setting = async (name: string) => (await query(`show ${name}`))[0]
-const eventKinds = async () =>
-  (await howdah.call<{ kind: string }[]>('GET', path('/events'))).body.map(({ kind }) => kind)
 
 test('a created service is answered at once with its endpoint and password, and becomes READY', async () => {
   const answer = await howdah.call('POST', howdah.services, { name: ' orders ', cpu_millis: 'shared' })
@@ -128,11 +126,11 @@ test('a new password holds when the answer comes, the old one no longer does, an
 })
 
 test('the events tell each step, newest first', async () => {
-  const { body } = await howdah.call<{ time: string; kind: string; message: string }[]>('GET', path('/events'))
-  const times = body.map(({ time }) => Date.parse(time))
+  const events = await howdah.eventsOf(service.service_id)
+  const times = events.map(({ time }) => Date.parse(time))
   expect(times).toEqual(times.toSorted((a, b) => b - a))
-  expect(body.at(-1)).toMatchObject({ kind: 'created', message: 'created as orders' })
-  const requests = body.filter(({ kind }) => kind === 'requested').map(({ message }) => message)
+  expect(events.at(-1)).toMatchObject({ kind: 'created', message: 'created as orders' })
+  const requests = events.filter(({ kind }) => kind === 'requested').map(({ message }) => message)
   expect(requests.toReversed()).toEqual([
     'renamed to invoices',
     'environment set to PROD',
@@ -141,7 +139,7 @@ test('the events tell each step, newest first', async () => {
     'start requested',
     'change of the master password requested',
   ])
-  expect((await eventKinds()).filter((kind) => kind === 'settled')).toHaveLength(5)
+  expect(events.filter(({ kind }) => kind === 'settled')).toHaveLength(5)
 })
 
 test('a deleted service is DELETING and then unknown', async () => {

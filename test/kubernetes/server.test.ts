@@ -79,8 +79,7 @@ test('without an object store snapshots are refused, and a loss is told', async 
       const seen = await view()
       return seen.status === 'UNSTABLE' && seen.status_reason?.startsWith('its Cluster was deleted') && seen
     })
-    const { body: events } = await howdah.call<{ message: string }[]>('GET', `${at}/events`)
-    expect(JSON.stringify(events)).toContain(lost.status_reason)
+    expect(JSON.stringify(await howdah.eventsOf(service_id))).toContain(lost.status_reason)
     expect(api.store.find(cluster)).toBeUndefined()
     expect((await howdah.call('DELETE', at)).status).toBeLessThan(300)
     await until(async () => (await howdah.call('GET', at)).status === 404)
@@ -102,8 +101,9 @@ test('a service that no node has place for says what it lacks and what to do, an
       const { body } = await howdah.call<{ status: string; status_reason?: string }>('GET', at)
       return body.status === 'CONFIGURING' && body.status_reason === sentence
     })
-    const { body: events } = await howdah.call<{ kind: string; message: string }[]>('GET', `${at}/events`)
-    expect(events).toContainEqual(expect.objectContaining({ kind: 'setback', message: sentence }))
+    expect(await howdah.eventsOf(service_id)).toContainEqual(
+      expect.objectContaining({ kind: 'setback', message: sentence }),
+    )
     free()
     await howdah.untilStatus(service_id, 'READY')
   } finally {

@@ -25,8 +25,6 @@ const poolerOf = async (): Promise<Place> => {
   if (connection_pooler === undefined) throw new Error('the service shows no pooler')
   return connection_pooler
 }
-const events = async () =>
-  (await howdah.call<{ message: string }[]>('GET', path('/events'))).body.map(({ message }) => message)
 const sets = async () => (await howdah.call<ReadReplicaSet[]>('GET', path('/replicaSets'))).body
 
 test('a service with a synchronous replica is READY when the replica follows', async () => {
@@ -140,7 +138,7 @@ test('a planned switchover changes the primary and loses nothing', async () => {
   const answer = await howdah.call('POST', path('/switchover'))
   expect(answer).toMatchObject({ status: 202, body: { status: 'CONFIGURING' } })
   await howdah.untilStatus(service.service_id, 'READY')
-  expect(primary().data, (await events()).join('\n')).not.toBe(before.data)
+  expect(primary().data, JSON.stringify(await howdah.eventsOf(service.service_id))).not.toBe(before.data)
   expect(await query('select word from kept')).toEqual(words)
 })
 

@@ -30,8 +30,8 @@ test('a fork whose mask fails in a reset keeps its data, its snapshots and every
   await inParent('drop table people')
 
   expect((await howdah.call('POST', `${at}/reset`)).status).toBe(202)
-  const eventsOf = async () => (await howdah.call<{ message: string }[]>('GET', `${at}/events`)).body
-  await until(async () => (await eventsOf()).some(({ message }) => message.startsWith('its data stays as it is')))
+  const isTold = ({ message }: { message: string }) => message.startsWith('its data stays as it is')
+  await until(async () => (await howdah.eventsOf(fork.service_id)).some(isTold))
   await howdah.untilStatus(fork.service_id, 'READY')
 
   expect(await listed()).toContainEqual(own)
