@@ -5,9 +5,8 @@ import type { Thing, Wanted } from './thing.ts'
 
 export const newLogs = (find: (id: string) => Thing<Wanted> | undefined): Logs => ({
   page: async (id, query) => {
-    const placed = matching(find(id), query)
-      ?.toReversed()
-      .slice(query.skip, query.skip + query.limit)
+    const newest_first = matching(find(id), query)?.toReversed()
+    const placed = newest_first?.slice(query.skip, query.skip + query.limit)
     return placed ? { entries: placed.map(({ entry }) => entry), placed: () => placed } : { refused: 'node' }
   },
   tail: async (id, { after = '0', ...query }) => {

@@ -16,8 +16,8 @@ export type MemoryOptions = PortRange & {
 export type MemoryProvider = Provider & {
   /** It does not serve until it is applied again; the watchers are called. */
   crash(id: string): void
-  /** Until it is called without a failure, each pass throws that error, or waits for what that sentence says. */
-  fail(id: string, failure?: Error | string): void
+  /** By id: while it has one, each pass throws that error, or waits for what that sentence says. */
+  failures: Map<string, Error | string>
 }
 
 const facts: Omit<RegionFacts, 'identity'> = {
@@ -81,7 +81,7 @@ export function openMemoryProvider({ identity, delay_ms, ...range }: MemoryOptio
       if (thing) thing.state = 'not_serving'
       for (const onNews of watchers) onNews(sets.find(id) ? 'replica set' : 'service', id)
     },
-    fail: (id, failure) => void (failure === undefined ? failures.delete(id) : failures.set(id, failure)),
+    failures,
     close: async () => void (watchers.length = 0),
   }
 }

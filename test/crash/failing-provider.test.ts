@@ -39,12 +39,12 @@ const workOf = async (key: string) => {
 test('a service that cannot be started again is UNSTABLE with the reason of its provider, and READY when it can', async () => {
   const { service_id } = await howdah.createService()
   const reason = 'port 5432 is in use by another program; stop that program'
-  provider.fail(service_id, reason)
+  provider.failures.set(service_id, reason)
   provider.crash(service_id)
   await howdah.untilStatus(service_id, 'UNSTABLE')
   await untilTold(service_id, `setback: ${reason}`)
   await untilTold(service_id, 'unstable: the service does not answer')
-  provider.fail(service_id)
+  provider.failures.delete(service_id)
   await howdah.untilStatus(service_id, 'READY')
   await untilTold(service_id, 'recovered: the service answers again')
 })
@@ -52,21 +52,21 @@ test('a service that cannot be started again is UNSTABLE with the reason of its 
 test('a change that its provider cannot make waits in the words of its provider, can be taken back, and the service serves', async () => {
   const { service_id } = await howdah.createService({ cpu_millis: '500', memory_gbs: '2' })
   const reason = 'this host has too little memory; choose a smaller size'
-  provider.fail(service_id, reason)
+  provider.failures.set(service_id, reason)
   const resize = (cpu_millis: string, memory_gbs: string) =>
     howdah.call('POST', at(service_id, '/resize'), { cpu_millis, memory_gbs })
   expect((await resize('4000', '16')).status).toBe(202)
   await untilTold(service_id, `setback: ${reason}`)
   expect(await statusOf(service_id)).toBe('CONFIGURING')
   expect((await resize('500', '2')).status).toBe(202)
-  provider.fail(service_id)
+  provider.failures.delete(service_id)
   await howdah.untilStatus(service_id, 'READY')
   expect((await eventsOf(service_id)).some((event) => event.startsWith('unstable'))).toBe(false)
 })
 
 test('an error of a provider is tried again later and later, told once and without its words, and its end is told too', async () => {
   const { service_id } = await howdah.createService()
-  provider.fail(service_id, new Error('/secret/path: no such file'))
+  provider.failures.set(service_id, new Error('/secret/path: no such file'))
   provider.crash(service_id)
   await howdah.untilStatus(service_id, 'UNSTABLE')
   await until(async () => ((await workOf(service_id))?.attempts ?? 0) >= 2, { what: 'it was tried again' })
@@ -75,7 +75,7 @@ test('an error of a provider is tried again later and later, told once and witho
   const events = await eventsOf(service_id)
   expect(events.filter((event) => event.startsWith('setback'))).toEqual([setback])
   expect(events.join()).not.toContain('secret')
-  provider.fail(service_id)
+  provider.failures.delete(service_id)
   await howdah.untilStatus(service_id, 'READY')
   await until(async () => (await workOf(service_id))?.attempts === 0)
   expect(await workOf(service_id)).toMatchObject({ error: null })
@@ -83,12 +83,12 @@ test('an error of a provider is tried again later and later, told once and witho
 
 test('a request begins the tries anew: it does not wait for the next one', async () => {
   const { service_id } = await howdah.createService()
-  provider.fail(service_id, new Error('not now'))
+  provider.failures.set(service_id, new Error('not now'))
   provider.crash(service_id)
   await until(async () => ((await workOf(service_id))?.attempts ?? 0) >= 1)
   // As after many tries.
   await db.query(`update work set attempts = 9, due_at = now() + interval '5 minutes' where key = $1`, [service_id])
-  provider.fail(service_id)
+  provider.failures.delete(service_id)
   expect((await howdah.call('POST', at(service_id, '/stop'))).status).toBe(202)
   await howdah.untilStatus(service_id, 'PAUSED')
 })
@@ -101,7 +101,7 @@ test('a service that is long in the making is UNSTABLE only after its tries have
   await db.query(`update services set created = created - interval '1 hour' where service_id = $1`, [service_id])
   expect(await statusOf(service_id)).toBe('CONFIGURING')
   const reason = 'this host has too little memory; choose a smaller size'
-  providerOf('slow').fail(service_id, reason)
+  providerOf('slow').failures.set(service_id, reason)
   await pass()
   await untilTold(service_id, `setback: ${reason}`)
   expect(await statusOf(service_id)).toBe('CONFIGURING')
@@ -113,18 +113,18 @@ test('a service that is long in the making is UNSTABLE only after its tries have
   const observed = 'select from services where service_id = $1 and observed_at is not null'
   await until(async () => (await db.query(observed, [service_id])).length, { what: 'one more try' })
   expect(await statusOf(service_id)).toBe('UNSTABLE')
-  providerOf('slow').fail(service_id)
+  providerOf('slow').failures.delete(service_id)
   await pass()
   await howdah.untilStatus(service_id, 'CONFIGURING')
 })
 
 test('a service that cannot be removed is DELETING until it can', async () => {
   const { service_id } = await howdah.createService()
-  provider.fail(service_id, new Error('not now'))
+  provider.failures.set(service_id, new Error('not now'))
   expect((await howdah.call('DELETE', at(service_id))).status).toBe(202)
   await until(async () => (await workOf(service_id))?.error === 'not now')
   expect(await statusOf(service_id)).toBe('DELETING')
-  provider.fail(service_id)
+  provider.failures.delete(service_id)
   await howdah.untilStatus(service_id, 'removed')
 })
 
@@ -134,11 +134,11 @@ test('a replica set that cannot be made says so, and its service serves on', asy
   const { id } = (await howdah.call<{ id: string }>('POST', at(service_id, '/replicaSets'), set)).body
   await howdah.untilStatus(id, 'READY')
   const reason = 'its standby cannot log in to the primary'
-  provider.fail(id, reason)
+  provider.failures.set(id, reason)
   provider.crash(id)
   await howdah.untilStatus(id, 'UNSTABLE')
   await untilTold(service_id, `setback: replica set readers: ${reason}`)
   expect(await statusOf(service_id)).toBe('READY')
-  provider.fail(id)
+  provider.failures.delete(id)
   await howdah.untilStatus(id, 'READY')
 })
