@@ -6,7 +6,7 @@ import type { OutputOf } from '#contract/endpoint.ts'
 import type { Service } from '#contract/service.ts'
 import { useMay } from '../may.ts'
 import { bytes } from '../part/amount.ts'
-import { Button } from '../part/button.tsx'
+import { Button, RemoveButton } from '../part/button.tsx'
 import { ConfirmAct } from '../confirm-act.tsx'
 import { Card, Skeleton } from '../part/layout.tsx'
 import { Problem } from '../part/problem.tsx'
@@ -58,6 +58,8 @@ export function Snapshots({ service }: { service: Service }) {
   )
 }
 
+const is_last = 'the last complete one stays: recovery stands on it'
+
 type TableProps = {
   snapshots: OutputOf<Api['listSnapshots']>
   reason: string | undefined
@@ -80,17 +82,9 @@ function SnapshotTable({ snapshots, reason, onRemove }: TableProps) {
           label: 'Acts',
           end: true,
           cell: ({ id, status }) => (
-            <Button
-              small
-              kind="quiet"
-              icon="close"
+            <RemoveButton
               label="Delete the snapshot"
-              reason={
-                reason ??
-                (status === 'complete' && complete === 1
-                  ? 'the last complete one stays: recovery stands on it'
-                  : undefined)
-              }
+              reason={reason ?? (status === 'complete' && complete === 1 ? is_last : undefined)}
               onPress={() => onRemove(id)}
             />
           ),

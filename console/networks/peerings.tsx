@@ -5,7 +5,7 @@ import { useState } from 'react'
 import type { Peering } from '#contract/peering.ts'
 import type { Vpc } from '#contract/vpc.ts'
 import { useMay } from '../may.ts'
-import { Button } from '../part/button.tsx'
+import { Button, RemoveButton } from '../part/button.tsx'
 import { ConfirmAct } from '../confirm-act.tsx'
 import { FormDialog } from '../part/dialog.tsx'
 import { SelectField, TextField } from '../part/field.tsx'
@@ -53,10 +53,7 @@ export function Peerings({ project_id, vpc }: PeeringsProps) {
               label: 'Acts',
               end: true,
               cell: (peering) => (
-                <Button
-                  small
-                  kind="quiet"
-                  icon="close"
+                <RemoveButton
                   label="Delete the peering"
                   reason={may('deletePeering')}
                   onPress={() => setRemoving(peering)}

@@ -9,7 +9,7 @@ export type ButtonKind = 'plain' | 'primary' | 'danger' | 'quiet'
 
 type Look = { kind?: ButtonKind; small?: boolean; icon?: IconName }
 
-export type ButtonProps = Look & {
+type ButtonProps = Look & {
   children?: ReactNode
   /** The name of a button that shows an icon alone. */
   label?: string
@@ -43,6 +43,11 @@ export function Button(props: ButtonProps) {
       {children}
     </button>
   )
+}
+
+/** In a table: removes what its row is about. */
+export function RemoveButton(props: { label: string; reason: string | undefined; onPress: () => void }) {
+  return <Button small kind="quiet" icon="close" {...props} />
 }
 
 /** A link that looks like a button. */

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import type { Role } from '#contract/endpoint.ts'
 import type { Member } from '#contract/member.ts'
 import { useMay } from '../may.ts'
-import { Button } from '../part/button.tsx'
+import { Button, RemoveButton } from '../part/button.tsx'
 import { ConfirmAct } from '../confirm-act.tsx'
 import { FormDialog } from '../part/dialog.tsx'
 import { TextField } from '../part/field.tsx'
@@ -59,10 +59,7 @@ export function Members() {
               cell: (member) => (
                 <>
                   {!member.joined && <LoginLinkButton project_id={project_id} member={member} />}
-                  <Button
-                    small
-                    kind="quiet"
-                    icon="close"
+                  <RemoveButton
                     label={`Remove ${member.name}`}
                     reason={may('removeMember')}
                     onPress={() => setRemoving(member)}

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import type { Token } from '#contract/token.ts'
 import { useMay } from '../may.ts'
 import { AsCommand } from '../part/as-command.tsx'
-import { Button } from '../part/button.tsx'
+import { Button, RemoveButton } from '../part/button.tsx'
 import { ConfirmAct } from '../confirm-act.tsx'
 import { Empty, Page, Skeleton } from '../part/layout.tsx'
 import { Problem } from '../part/problem.tsx'
@@ -97,14 +97,7 @@ function TokenTable({ tokens, reason, onRevoke }: TableProps) {
           label: 'Acts',
           end: true,
           cell: (token) => (
-            <Button
-              small
-              kind="quiet"
-              icon="close"
-              label={`Revoke ${token.name}`}
-              reason={reason}
-              onPress={() => onRevoke(token)}
-            />
+            <RemoveButton label={`Revoke ${token.name}`} reason={reason} onPress={() => onRevoke(token)} />
           ),
         },
       ]}
