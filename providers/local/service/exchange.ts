@@ -96,8 +96,8 @@ async function stopAndMove(host: ServiceHost, node: Node, exchange: WantedExchan
   const { postmaster } = await findPostmaster(node)
   const is_stopping = postmaster !== undefined && (await statIfThere(node.stopping)) !== undefined
   // A server that died recovers first, or is replaced.
-  const may = postmaster?.ready || is_stopping || (!postmaster && (await readControl(node.data)).clean)
-  if (!may) return waitingFor('its server is not ready yet for the exchange of its data')
+  const can_stop = postmaster?.ready || is_stopping || (!postmaster && (await readControl(node.data)).clean)
+  if (!can_stop) return waitingFor('its server is not ready yet for the exchange of its data')
   const path = await findPath(node.data, [pgWalOf(node.data), archiveAt(node.archive)])
   if (exchange.kept_as !== undefined && (await isTimelineTaken(node, path))) {
     await ensurePreparedRemoved(host, node)

@@ -49,26 +49,26 @@ export async function ensureLogin(
     host.roles_observed.set(service_id, { what, at_ms: performance.now(), lacks, postgres_version })
   }
   const events = [...told, ...role.events]
-  const { lacks, postgres_version } = host.roles_observed.get(service_id) ?? {}
-  if (login.result === 'ok') {
-    const stalled = await archiveTrouble(host.effect, node, host.stalls_told)
-    const waiting_for = [trouble, stalled, lacks].filter((one) => one !== undefined).join('; ')
-    if (host.disk_space_watch.lowSince() || stalled !== undefined) {
-      return { ...setback('not_serving', waiting_for), settled: true, events }
-    }
-    // A full quota is for its users to solve: it serves what they may still do, and can be given another size.
-    const observed: Observed = {
-      state: 'serving',
-      settled: true,
-      look_again_seconds: look_again_when_well_seconds,
-      events,
-    }
-    const more = { ...(postgres_version && { postgres_version }), ...(waiting_for !== '' && { waiting_for }) }
-    return { ...observed, ...more }
+  if (login.result !== 'ok') {
+    const reason = login.result === 'failed' ? login.reason : 'the password in force is another one'
+    const sentence = `a login at ${endpoint.host}:${endpoint.port} does not work yet: ${reason}`
+    return { ...setback('not_serving', sentence), events }
   }
-  const reason = login.result === 'failed' ? login.reason : 'the password in force is another one'
-  const sentence = `a login at ${endpoint.host}:${endpoint.port} does not work yet: ${reason}`
-  return { ...setback('not_serving', sentence), events }
+  const { lacks, postgres_version } = host.roles_observed.get(service_id) ?? {}
+  const stalled = await archiveTrouble(host.effect, node, host.stalls_told)
+  const waiting_for = [trouble, stalled, lacks].filter((one) => one !== undefined).join('; ')
+  if (host.disk_space_watch.lowSince() || stalled !== undefined) {
+    return { ...setback('not_serving', waiting_for), settled: true, events }
+  }
+  // A full quota is for its users to solve: it serves what they may still do, and can be given another size.
+  return {
+    state: 'serving',
+    settled: true,
+    look_again_seconds: look_again_when_well_seconds,
+    events,
+    ...(postgres_version && { postgres_version }),
+    ...(waiting_for !== '' && { waiting_for }),
+  }
 }
 
 /** Everything that a client finds at its first login. */

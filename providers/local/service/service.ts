@@ -73,9 +73,8 @@ async function observeInForce(host: ServiceHost, base: Node, wanted: WantedServi
     if (error instanceof StandsStill) {
       return setback('not_serving', error.message, isReplaceable(wanted) ? 0 : undefined)
     }
-    const by_tenant = tenantSetbackOf(error)
-    if (by_tenant) return setback('not_serving', by_tenant.message)
-    if (error instanceof UnmadeExtension) return setback('not_serving', error.message)
+    const known = error instanceof UnmadeExtension ? error : tenantSetbackOf(error)
+    if (known) return setback('not_serving', known.message)
     if (!isDiskFull(error)) throw error
     return setback(await stateOf(node), noSpaceSentence(host.directory))
   })
