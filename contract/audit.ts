@@ -7,7 +7,7 @@ import { number_pattern, PublicKey, UserId } from './id.ts'
 import { choice, input, integer, moment, momentInput, text } from './schema.ts'
 import { Type } from './type.ts'
 
-export const audit_entries_max = 500
+const audit_entries_max = 500
 export const audit_entries_default = 100
 
 /** In place of a user's e-mail and an address, for what the operator of the server did by a command. */

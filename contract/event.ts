@@ -49,7 +49,7 @@ const members = {
   message: text('What happened, in words.', 'every change that was asked for is in effect'),
 }
 
-export const ServiceEvent = Type.Object(members, {
+const ServiceEvent = Type.Object(members, {
   $id: 'ServiceEvent',
   description: 'Something that happened to a service.',
 })

@@ -16,8 +16,8 @@ import { Type } from './type.ts'
 export const id_pattern = '^[a-z0-9]{10}$'
 /** Few enough digits to be exact as a number. */
 export const number_pattern = '^[1-9][0-9]{0,14}$'
-export const public_key_pattern = '^[A-Z0-9]{10,32}$'
-export const login_pattern = '^[0-9a-f]{16}$'
+const public_key_pattern = '^[A-Z0-9]{10,32}$'
+const login_pattern = '^[0-9a-f]{16}$'
 
 const id = (description: string, example: string) =>
   Type.String({

@@ -11,7 +11,7 @@ export type LogSeverity = (typeof log_severities)[number]
 export const log_page_entries_max = 500
 /** How far page numbers reach; cursors have no such limit. */
 export const log_window_entries_max = 10_000
-export const log_buckets_max = 200
+const log_buckets_max = 200
 export const log_buckets_default = 60
 /** A histogram counts no more of them. */
 export const log_counted_max = 200_000

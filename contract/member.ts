@@ -19,7 +19,7 @@ export const Member = Type.Object(
 )
 export type Member = Static<typeof Member>
 
-export const LoginLink = Type.Object(
+const LoginLink = Type.Object(
   {
     url: text(
       'Opened in a browser it lets the member choose a password, once.',

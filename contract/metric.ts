@@ -73,7 +73,7 @@ export const metric_names = Object.keys(metric_series) as MetricName[]
 export const exportedName = (name: MetricName): string =>
   `howdah_service_${name === 'cpu_usage_millicores' ? 'cpu_cores' : name.replace('_usage', '')}`
 
-export const metric_roles = ['primary', 'replica'] as const
+const metric_roles = ['primary', 'replica'] as const
 export type MetricRole = (typeof metric_roles)[number]
 
 export const metric_points_max = 5_000

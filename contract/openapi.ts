@@ -190,7 +190,7 @@ const page_headers = {
 }
 
 /** The schema of what EntryOf types. */
-export function entrySchemaOf(output: TSchema): TSchema | undefined {
+function entrySchemaOf(output: TSchema): TSchema | undefined {
   const { items, properties } = factsOf(output)
   return items ?? (properties?.['entries'] && factsOf(properties['entries']).items)
 }

@@ -5,7 +5,7 @@ import { PeeringId } from './id.ts'
 import { choice, input, text } from './schema.ts'
 import { Type } from './type.ts'
 
-export const peering_statuses = ['pending', 'active', 'failed'] as const
+const peering_statuses = ['pending', 'active', 'failed'] as const
 export type PeeringStatus = (typeof peering_statuses)[number]
 
 const members = {
@@ -26,7 +26,7 @@ const members = {
 export const Peering = Type.Object(members, { $id: 'Peering', description: 'One side of a link between two VPCs.' })
 export type Peering = Static<typeof Peering>
 
-export const ProjectPeering = Type.Object(
+const ProjectPeering = Type.Object(
   { ...members, vpc_id: text('The VPC of the project that has this side.', '12') },
   { $id: 'ProjectPeering', description: 'One side of a link between two VPCs, and whose it is.' },
 )
@@ -35,7 +35,7 @@ const printable = '^[\\u0021-\\u007e]+$'
 
 const code = { minLength: 1, maxLength: 64, pattern: printable }
 
-export const CreatePeeringInput = input(
+const CreatePeeringInput = input(
   {
     peer_account_id: text(
       'The id of the project that the peer VPC is in: this one, or another one.',

@@ -23,7 +23,7 @@ export class NoAnswerError extends Error {
 const quick_attempts_max = 3
 const pause_ms = 200
 const retry_after_seconds_max = 30
-export const patience_ms_default = 20_000
+const patience_ms_default = 20_000
 /** What Node says where TLS was spoken to a port without it. */
 const no_tls = 'ERR_SSL_WRONG_VERSION_NUMBER'
 const certificate_form = /CERT|LEAF_SIGNATURE/

@@ -73,7 +73,7 @@ export const ForkServiceInput = input(
   { fork_strategy: 'NOW', name: 'shop-preview', cpu_millis: '500', memory_gbs: '2' },
 )
 
-export const services_per_page_max = 1000
+const services_per_page_max = 1000
 
 export const ListServicesQuery = input(
   {

@@ -36,7 +36,7 @@ import { SnapshotPolicy } from './snapshot.ts'
 import { accepted_statuses, service_statuses } from './service-status.ts'
 import { Type } from './type.ts'
 
-export const service_types = ['TIMESERIESDB', 'POSTGRES', 'VECTOR'] as const
+const service_types = ['TIMESERIESDB', 'POSTGRES', 'VECTOR'] as const
 const VpcEndpoint = Type.Object(
   { host: Host, port: Port, vpc_id: text('The VPC that the service is attached to.', '12') },
   { $id: 'VpcEndpoint', description: 'Where clients in the VPC connect; there while the service is attached to one.' },

@@ -7,10 +7,10 @@ import { choice, flag, GivenName, input, integer, Message, moment, text } from '
 import { accepted_statuses } from './service-status.ts'
 import { Type } from './type.ts'
 
-export const snapshot_kinds = ['initial', 'scheduled', 'manual', 'now', 'rewind'] as const
+const snapshot_kinds = ['initial', 'scheduled', 'manual', 'now', 'rewind'] as const
 export type SnapshotKind = (typeof snapshot_kinds)[number]
 
-export const snapshot_statuses = ['taking', 'complete', 'deleting'] as const
+const snapshot_statuses = ['taking', 'complete', 'deleting'] as const
 export type SnapshotStatus = (typeof snapshot_statuses)[number]
 
 export const Snapshot = Type.Object(

@@ -232,7 +232,7 @@ export type ServiceParts = { size?: Size; extensions?: readonly string[]; pooler
 /** Of the parent of a fork that is copied as it is now. */
 type Power = WantedService['power']
 export type ReplicaSetParts = { size?: Size; nodes?: number }
-export type VpcParts = { cidr: string }
+type VpcParts = { cidr: string }
 
 export { staged_file_bytes_max, Untried } from './backup.ts'
 export type { Offered, RegionFacts } from './region-facts.ts'

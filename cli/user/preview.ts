@@ -18,7 +18,7 @@ import { newPassword } from './password.ts'
 import { findPassword, savePassword } from './pgpass.ts'
 import type { Session } from './session.ts'
 
-export type PreviewWanted = {
+type PreviewWanted = {
   key: string
   project_id: string
   parent_id: string
@@ -124,7 +124,7 @@ export async function ensurePreview(
 }
 
 /** How many there were. Returns when they are gone: then a fork of the same name can be made. */
-export async function removePreview(
+async function removePreview(
   session: Session,
   project_id: string,
   key: string,

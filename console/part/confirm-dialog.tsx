@@ -14,7 +14,7 @@ export type Confirmation = {
   instead?: { label: string; run: () => void } | undefined
 }
 
-export type ConfirmProps = {
+type ConfirmProps = {
   confirmation: Confirmation
   pending: boolean
   error: Error | null

@@ -19,7 +19,7 @@ type Opened = Simple | 'resizeService' | 'updatePassword' | 'forkService' | unde
 
 const is_protected = 'the service is protected from deletion; its settings take that back'
 
-export type ServiceActs = {
+type ServiceActs = {
   start: Act
   stop: Act
   fork: Act

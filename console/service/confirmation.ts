@@ -14,7 +14,7 @@ const interruptions = {
 } as const
 
 export type Interruption = keyof typeof interruptions
-export type Confirmed = Interruption | 'startService' | 'deleteService'
+type Confirmed = Interruption | 'startService' | 'deleteService'
 
 export function confirmationOf(name: Confirmed, service: Service): Confirmation | undefined {
   const is_prod = service.metadata.environment === 'PROD'

@@ -7,7 +7,7 @@ import { type CardOption, CardsField } from '../part/field.tsx'
 import { q } from '../query.ts'
 
 /** `shared`, or milli-cores. */
-export type SizeChoice = string
+type SizeChoice = string
 
 export function bodyOfSize(choice: SizeChoice): { cpu_millis: string; memory_gbs: string } {
   const size = sizes.find(({ cpu_millis }) => String(cpu_millis) === choice)

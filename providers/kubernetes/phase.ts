@@ -28,7 +28,7 @@ export const plugin_name = 'barman-cloud.cloudnative-pg.io'
 const unrecoverable = 'Cluster is unrecoverable and needs manual intervention'
 export const healthy = 'Cluster in healthy state'
 
-export type PhaseWords = { waiting_for: string; in_progress: boolean; failed?: true }
+type PhaseWords = { waiting_for: string; in_progress: boolean; failed?: true }
 
 /** Undefined: there is nothing to wait for. A phase that is not known here is named as it is. */
 export function phaseWords(phase: string | undefined, reason: string | undefined): PhaseWords | undefined {

@@ -8,7 +8,7 @@ import type { Endpoint } from '../provider.ts'
 import { master_database, master_role, pooler_role, transaction_database } from './names.ts'
 import { pooler_lookup } from './pooler-lookup.ts'
 
-export type PoolerSettingsSpec = {
+type PoolerSettingsSpec = {
   listen: Endpoint
   /** The folder of PostgreSQL's unix socket, and the port that the socket is named after; or PostgreSQL's host and port. */
   target_sockets: string

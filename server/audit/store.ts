@@ -38,8 +38,7 @@ export async function insertAudit(db: Sql, entry: NewAudit): Promise<void> {
 }
 
 /** Who it is, or who they say they are. */
-export type NewLogin = Pick<AuditRow, 'address' | 'status' | 'code' | 'request_id'> &
-  ({ user_id: number } | { email: string })
+type NewLogin = Pick<AuditRow, 'address' | 'status' | 'code' | 'request_id'> & ({ user_id: number } | { email: string })
 
 /** Of a known user only: another text in the field may be a secret, and there is no end to such texts. */
 export async function insertLogin(db: Sql, login: NewLogin): Promise<void> {

@@ -10,7 +10,7 @@ import { notFound } from '#contract/fault.ts'
 import { page_headers, sendPage } from '../oauth/page.ts'
 import { missingPage, waitingPage } from './plain-pages.ts'
 
-export type FilesParts = {
+type FilesParts = {
   /** Where the build is. */
   folder: string
   origin: () => string

@@ -2,7 +2,7 @@
 import type { Sql } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 
-export type SessionRow = { sealed: Buffer; grant_id: string; user_id: number }
+type SessionRow = { sealed: Buffer; grant_id: string; user_id: number }
 
 /** A login that is not used for so long ends; its refresh token does too. */
 const idle_days = 14

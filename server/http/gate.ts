@@ -2,14 +2,14 @@
 // and processors are bounded by that, however many calls come.
 import type { Fault } from '#contract/fault.ts'
 
-export type GateLimits = {
+type GateLimits = {
   at_once_max: number
   waiting_max: number
   /** For the rest. */
   refusal: () => Fault
 }
 
-export type Gate = <T>(work: () => Promise<T>) => Promise<T>
+type Gate = <T>(work: () => Promise<T>) => Promise<T>
 
 export function newGate({ at_once_max, waiting_max, refusal }: GateLimits): Gate {
   let inside = 0

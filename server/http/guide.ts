@@ -4,7 +4,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { escaped } from './html.ts'
 
-export type Section = { anchor: string; title: string; text: string }
+type Section = { anchor: string; title: string; text: string }
 /** `summary`: the sentence that it begins with. */
 export type Guide = { slug: string; title: string; summary: string; html: string; sections: readonly Section[] }
 

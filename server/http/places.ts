@@ -9,7 +9,7 @@ export type Places = {
   take(request: FastifyRequest): () => void
 }
 
-export type PlacesOf = {
+type PlacesOf = {
   caller_max: number
   project_max: number
   /** What there are too many of, and what to do about it. */

@@ -74,7 +74,7 @@ export async function findRole(db: Sql, project_id: string, user_id: number): Pr
   return (await findMembership(db, project_id, user_id))?.role
 }
 
-export type MembershipRow = {
+type MembershipRow = {
   role: Role
   /** Null: the member has sent no request to the project yet. */ used_at: Date | null
 }
@@ -92,7 +92,7 @@ export async function saveMemberUse(db: Sql, project_id: string, user_id: number
     update members set used_at = now() where project_id = ${project_id} and user_id = ${user_id} and used_at is null`)
 }
 
-export type TokenRow = {
+type TokenRow = {
   public_key: string
   name: string
   project_id: string

@@ -8,7 +8,7 @@ const answers_max = 10_000
 /** until: when it may be believed at most (a credential's own expiry). */
 export type Found<T> = { value: T; until?: Date | null }
 
-export type Trust<T> = {
+type Trust<T> = {
   /** The remembered answer, or what `read` finds. Requests that come while it reads share its answer. */
   ask(key: string, read: () => Promise<Found<T> | undefined>): Promise<T | undefined>
   forget(): void

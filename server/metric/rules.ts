@@ -18,7 +18,7 @@ export function roleOf(name: MetricName): MetricRole {
   return name === 'replication_lag_bytes' ? 'replica' : 'primary'
 }
 
-export type SeriesPlan = { from_ms: number; to_ms: number; bucket_ms: number; fn: MetricFunction; tier: Tier }
+type SeriesPlan = { from_ms: number; to_ms: number; bucket_ms: number; fn: MetricFunction; tier: Tier }
 
 const points_wanted = 400
 const nice_bucket_seconds = [10, 60, 300, 900, 3600, 6 * 3600, 24 * 3600] as const
@@ -60,7 +60,7 @@ function bucketFor(from_ms: number, to_ms: number, now_ms: number): number {
   return nice ?? nice_bucket_seconds[6]
 }
 
-export type Point = { time_ms: number; value: number | null }
+type Point = { time_ms: number; value: number | null }
 
 /** One point a bucket, in order. Stored points must be in order too. */
 export function bucketsOf(plan: SeriesPlan, stored: readonly Point[]): { time: string; value: number | null }[] {

@@ -20,7 +20,7 @@ export async function listMeasured(db: Sql): Promise<MeasuredRow[]> {
     from services where state in ('serving', 'not_serving')`)
 }
 
-export type SampleRow = { service_id: string; metrics: ServiceMetrics }
+type SampleRow = { service_id: string; metrics: ServiceMetrics }
 
 const names = fragment`${metric_names.join(', ')}`
 const completed = fragment`${metric_names
@@ -110,7 +110,7 @@ export async function countBacklog(db: Sql) {
     from work group by kind`)
 }
 
-export type DrillRow = { service_id: string; name: string; drill_error: string | null; is_proven: boolean }
+type DrillRow = { service_id: string; name: string; drill_error: string | null; is_proven: boolean }
 
 export async function listDrills(db: Sql, region_codes: readonly string[]): Promise<DrillRow[]> {
   return db.query(sql<DrillRow>`

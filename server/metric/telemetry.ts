@@ -7,9 +7,9 @@ import { family, newHistogram, type Reading } from './exposition.ts'
 import type { Sampler } from './sampler.ts'
 import { countBacklog, listFailedDrills } from './store.ts'
 
-export type ObservedRequest = { method: string; route: string; status: number; seconds: number }
+type ObservedRequest = { method: string; route: string; status: number; seconds: number }
 
-export type BackupLag = { service_id: string; seconds: number }
+type BackupLag = { service_id: string; seconds: number }
 
 export type Telemetry = {
   request: (observed: ObservedRequest) => void

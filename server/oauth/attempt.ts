@@ -4,9 +4,7 @@ import { findAccount } from './accounts.ts'
 import type { Form } from './form.ts'
 import type { OauthParts } from './oauth-parts.ts'
 
-export type Attempt =
-  | { user_id: number }
-  | { refused: 'too many attempts' | 'wrong e-mail or password'; message: string }
+type Attempt = { user_id: number } | { refused: 'too many attempts' | 'wrong e-mail or password'; message: string }
 
 export const emailIn = (form: Form): string => (form.get('email') ?? '').slice(0, 254)
 

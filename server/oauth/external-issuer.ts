@@ -6,7 +6,7 @@
 import type { ClientAuth, Configuration, CustomFetch, UserInfoResponse } from 'openid-client'
 import { messageOf } from '#providers/host/message.ts'
 
-export type IssuerSettings = { issuer: string; client_id: string; client_secret: string | undefined }
+type IssuerSettings = { issuer: string; client_id: string; client_secret: string | undefined }
 
 /** One way there and back. */
 export type Journey = { redirect_uri: string; nonce: string; code_verifier: string }
@@ -19,7 +19,7 @@ export type Claims = {
   groups: readonly string[]
 }
 
-export type ExternalIssuer = {
+type ExternalIssuer = {
   authorizationUrl(journey: Journey & { state: string }): Promise<string>
   /**
    * answer: the query with which the issuer sent the browser back, with a state that the caller has checked.

@@ -19,7 +19,7 @@ const trust_ms = 5_000
 /** For a token with an unknown key the store is read at once: another server may have just made it. For a flood of them it is not. */
 const reads_for_unknown = { per_second: 2, burst: 20 }
 
-export type PublicJwk = JsonWebKey & { kid: string }
+type PublicJwk = JsonWebKey & { kid: string }
 export type SigningKey = { kid: string; private_jwk: JsonWebKey }
 
 export type Keys = {

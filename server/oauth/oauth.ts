@@ -35,7 +35,7 @@ const sweep_ms = 10 * 60 * 1000
 /** Of one address: no user logs in, refreshes or polls more often for long. */
 const requests = { per_second: 5, burst: 120 }
 
-export type Oauth = {
+type Oauth = {
   verifier: Verifier
   /** Of tokens that are for agents. */
   readAccessToken: AccessTokenReader

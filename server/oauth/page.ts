@@ -8,7 +8,7 @@ import { escaped } from '../http/html.ts'
 import { tokens_css } from '../http/tokens-css.ts'
 
 /** Text that is HTML already. */
-export type Html = { readonly html: string }
+type Html = { readonly html: string }
 
 type Value = string | number | Html | undefined | readonly Html[]
 

@@ -2,7 +2,7 @@
 // and without scripts; what went wrong stands above them.
 import { alertOf, hiddenInputs, markup, pageOf } from './page.ts'
 
-export type LoginPage = {
+type LoginPage = {
   /** The program that the login is for. */
   client_name: string
   action: string
@@ -33,7 +33,7 @@ export function elsewherePage({ issuer, url }: { issuer: string; url: string }):
   return pageOf('Log in', markup`<p><a href="${url}">Log in at ${new URL(issuer).host}</a></p>`)
 }
 
-export type ConfirmPage = {
+type ConfirmPage = {
   client_name: string
   email: string
   action: string
@@ -60,7 +60,7 @@ export function confirmPage({ client_name, email, action, csrf, returns_to, writ
   )
 }
 
-export type DevicePage = { action: string; xsrf: string; user_code: string; message?: string | undefined }
+type DevicePage = { action: string; xsrf: string; user_code: string; message?: string | undefined }
 
 export function deviceInputPage({ action, xsrf, user_code, message }: DevicePage): string {
   return pageOf(
@@ -135,7 +135,7 @@ export function errorPage(message: string): string {
   return pageOf('That did not work', markup`<p role="alert">${message}</p>`)
 }
 
-export type PasswordPage = { csrf: string; message?: string | undefined }
+type PasswordPage = { csrf: string; message?: string | undefined }
 
 export function changePasswordPage({ csrf, email, message }: PasswordPage & { email: string }): string {
   return pageOf(

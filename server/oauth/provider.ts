@@ -42,7 +42,7 @@ const ttl = {
 const cors_headers = ['access-control-allow-origin', 'access-control-expose-headers', 'vary']
 
 /** forget: see OauthParts. */
-export type ProviderParts = {
+type ProviderParts = {
   db: Db
   keys: Keys
   log: Log

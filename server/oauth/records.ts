@@ -5,7 +5,7 @@ import { fragment, sql } from '../store/sql.ts'
 
 export type RecordPayload = Readonly<Record<string, unknown>>
 
-export type NewRecord = {
+type NewRecord = {
   model: string
   id: string
   payload: RecordPayload
@@ -142,7 +142,7 @@ export async function listLogins(db: Sql, user_id: number, access_token_seconds:
     order by last_used_at desc, g.id`)
 }
 
-export type GrantUser = { id: number; email: string; name: string }
+type GrantUser = { id: number; email: string; name: string }
 
 /** The user, while the grant that they gave stands and they are not disabled. */
 export async function findUserOfGrant(db: Sql, grant_id: string, user_id: number): Promise<GrantUser | undefined> {

@@ -3,7 +3,7 @@ import type { Role } from '#contract/endpoint.ts'
 import type { Sql } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 
-export type ProjectRow = { id: string; name: string; created: Date }
+type ProjectRow = { id: string; name: string; created: Date }
 
 export async function insertProject(db: Sql, project: { id: string; name: string }): Promise<ProjectRow> {
   const [row] = await db.query(sql<ProjectRow>`

@@ -37,7 +37,7 @@ export function parseLogRequest(request: LogRequest, problems: Problem[]): { que
   return { query: { ...place, ...filter, cursor, since_ms, skip: 0 }, by_cursor }
 }
 
-export type HistogramRequest = Pick<LogRequest, 'node' | 'search' | 'severities' | 'process_id' | 'since' | 'until'> & {
+type HistogramRequest = Pick<LogRequest, 'node' | 'search' | 'severities' | 'process_id' | 'since' | 'until'> & {
   buckets?: number
 }
 

@@ -28,7 +28,7 @@ export function parseExpiry(
   return null
 }
 
-export type Expiring = Pick<ServiceRow, 'expires_at' | 'expiry_told_at'>
+type Expiring = Pick<ServiceRow, 'expires_at' | 'expiry_told_at'>
 
 /** A warning that came too late to be told apart from a later one is told once, with it. */
 export function expiryStep({ expires_at, expiry_told_at }: Expiring, now: Date): 'delete' | 'warn' | undefined {

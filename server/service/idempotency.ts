@@ -9,7 +9,7 @@ import { findService, type ServiceRow } from './store.ts'
 
 const kept_hours = 24
 
-export type IdempotentRequest = { project_id: string; idempotency_key: string; request_hash: Buffer }
+type IdempotentRequest = { project_id: string; idempotency_key: string; request_hash: Buffer }
 
 /** What the first request with this key made; undefined when there was none. */
 export async function findRepeat(

@@ -33,7 +33,7 @@ const columns = fragment`replica_set_id, service_id, name,
   state, settled_generation, waiting_for, extract(epoch from now() - failing_since)::float8 as failing_seconds,
   (${select_addresses} where owner_id = replica_sets.replica_set_id) as addresses`
 
-export type NewReplicaSet = Pick<
+type NewReplicaSet = Pick<
   ReplicaSetRow,
   'replica_set_id' | 'service_id' | 'name' | 'environment' | 'nodes' | 'cpu_millis' | 'memory_gbs'
 > & { region_code: string }
@@ -96,7 +96,7 @@ export async function raiseSetGenerations(tx: Sql, service_id: string): Promise<
   await tx.query(sql`update replica_sets set generation = generation + 1 where service_id = ${service_id}`)
 }
 
-export type SetObservation = {
+type SetObservation = {
   state: ServiceState
   settled_generation: number
   waiting_for: string | null

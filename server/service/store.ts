@@ -202,7 +202,7 @@ export async function lockServiceOfProject(tx: Sql, project_id: string, service_
 }
 
 /** Absent members choose all. */
-export type ServicesWanted = {
+type ServicesWanted = {
   name?: string | undefined
   environment?: ServiceRow['environment'] | undefined
   forked_from?: string | undefined
@@ -213,7 +213,7 @@ export type ServicesWanted = {
 
 /** Where a service stands among those of its project. In microseconds, which a Date forgets. */
 export type Place = { created_us: number; service_id: string }
-export type ListedRow = ServiceRow & Place
+type ListedRow = ServiceRow & Place
 
 const created_us = fragment`(extract(epoch from created) * 1000000)::bigint`
 
@@ -251,7 +251,7 @@ export async function saveWanted(tx: Sql, service_id: string, change: WantedChan
     where service_id = ${service_id}`)
 }
 
-export type Observation = Pick<ServiceRow, 'state' | 'settled_generation' | 'waiting_for' | 'postgres_version'> & {
+type Observation = Pick<ServiceRow, 'state' | 'settled_generation' | 'waiting_for' | 'postgres_version'> & {
   failing: boolean
 }
 

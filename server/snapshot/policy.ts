@@ -4,7 +4,7 @@ import type { SnapshotPolicy as WrittenPolicy } from '#contract/snapshot.ts'
 import type { SnapshotPolicy } from './rules.ts'
 
 /** The columns of a service; null: as the installation says. */
-export type OwnPolicy = { snapshot_every_seconds: number | null; snapshot_keep_seconds: number | null }
+type OwnPolicy = { snapshot_every_seconds: number | null; snapshot_keep_seconds: number | null }
 
 const unit_seconds = { m: 60, h: 3600, d: 86_400, w: 604_800 } as const
 const every_seconds = { least: 60, most: 30 * 86_400 }

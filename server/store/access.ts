@@ -12,7 +12,7 @@ import type { Log } from '../log.ts'
 import { ensureMetadataStore } from './embedded.ts'
 import { migrate } from './migrate.ts'
 
-export type StoreAccess = {
+type StoreAccess = {
   db: Db
   kind: 'embedded' | 'external'
   /** Closes the connections. An embedded store goes on running. */
@@ -22,7 +22,7 @@ export type StoreAccess = {
 /** PostgreSQL's, as a search of this process has found them; absent: they are searched. */
 type Programs = Parameters<typeof findStoreBin>[1]
 
-export type StoreOptions = {
+type StoreOptions = {
   programs?: Programs
   /** Told once, where the store does not answer at first. */
   onWait?: ((reason: string) => void) | undefined

@@ -27,7 +27,7 @@ const connections_max = 10
 const connect_ms_max = 5_000
 const listen_retry_ms = 500
 
-export type Bounds = {
+type Bounds = {
   /** The store ends a statement that takes longer. */
   statement_ms: number
   /** How much later an answer may come before the connection is taken for dead: then the store, or the way to it, is. */

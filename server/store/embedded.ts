@@ -22,7 +22,7 @@ import { first_service_uid } from '#providers/host/user-map.ts'
 import type { Log } from '../log.ts'
 import { ensureStoreData } from './embedded-data.ts'
 
-export type MetadataStore = {
+type MetadataStore = {
   url: string
   /** Stops watching. The store itself goes on running. */
   close(): Promise<void>

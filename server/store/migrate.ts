@@ -6,7 +6,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import type { Db, Sql } from './db.ts'
 import { sql } from './sql.ts'
 
-export type Migration = { name: string; text: string }
+type Migration = { name: string; text: string }
 
 /** Why the store and the code do not fit; the message is for the operator. */
 export class MigrationError extends Error {

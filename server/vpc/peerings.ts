@@ -55,7 +55,7 @@ export async function findPeering(db: Sql, vpc_id: number, id: number): Promise<
   return row
 }
 
-export type MirrorRow = Pick<PeeringRow, 'id' | 'vpc_id' | 'peer_region_code' | 'failure' | 'provisioned_id'>
+type MirrorRow = Pick<PeeringRow, 'id' | 'vpc_id' | 'peer_region_code' | 'failure' | 'provisioned_id'>
 
 export async function findMirror(db: Sql, id: number): Promise<MirrorRow | undefined> {
   const [row] = await db.query(sql<MirrorRow>`

@@ -77,7 +77,7 @@ type ContainerStatus = {
   restartCount?: number
   state?: { waiting?: { reason?: string; message?: string } }
 }
-export type Condition = { type: string; status: string; reason?: string; message?: string }
+type Condition = { type: string; status: string; reason?: string; message?: string }
 
 export type Cluster = Thing & {
   spec: Readonly<Record<string, unknown>> & { instances?: number }

@@ -5,7 +5,7 @@ import type { Change } from '../cell.ts'
 import { digest_annotation } from '../names.ts'
 import type { Owned } from './look.ts'
 
-export type Removal = { changes: Change[]; waiting_for: string }
+type Removal = { changes: Change[]; waiting_for: string }
 
 /** Undefined: nothing is left. */
 export function removalOf(look: Owned, namespace: string): Removal | undefined {

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import type { LinePlace } from './line.ts'
 
 /** That line and all before it are older, those after it newer. */
-export type LogPlace = LinePlace & { node: number }
+type LogPlace = LinePlace & { node: number }
 
 const version = 1
 const checksum_chars = 16

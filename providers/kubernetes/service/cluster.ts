@@ -17,7 +17,7 @@ import { hibernation_annotation, type ServiceNames } from '../names.ts'
 import { archivingPlugin } from '../snapshot/store-objects.ts'
 import { parametersOf } from '../sizes.ts'
 
-export type ClusterSpec = {
+type ClusterSpec = {
   names: ServiceNames
   settings: CellSettings
   major: number

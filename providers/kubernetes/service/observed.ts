@@ -14,7 +14,7 @@ import { hasHibernated } from '../cluster/power.ts'
 import { type Replication, replicationLack } from './replication.ts'
 import { switchoverOf } from './switchover.ts'
 
-export type ObservedSpec = {
+type ObservedSpec = {
   wanted: WantedService
   settings: Overcommit
   look: Look

@@ -17,7 +17,7 @@ import { adminSecretOf, copySecretOf } from '../cluster/secrets.ts'
 import type { Replication } from './replication.ts'
 import { promotionOf, switchoverOf } from './switchover.ts'
 
-export type PlanSpec = {
+type PlanSpec = {
   wanted: WantedService
   look: Look
   names: ServiceNames

@@ -13,7 +13,7 @@ import { archiveOrigin } from '../snapshot/store-objects.ts'
 import { type Bootstrap, newDatabase } from './cluster.ts'
 
 /** `lack`: the Cluster cannot be made yet. */
-export type Beginning = { bootstrap: Bootstrap } | { lack: Lack }
+type Beginning = { bootstrap: Bootstrap } | { lack: Lack }
 
 type Parent = { names: ServiceNames; look: Look }
 

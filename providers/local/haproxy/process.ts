@@ -20,7 +20,7 @@ import { isInNetwork, networkPrefix } from '../network/service-network.ts'
 import { askHaproxy, fieldOf } from './control.ts'
 import { controlSocketOf, type HaproxyName, type HaproxySettings } from './settings.ts'
 
-export type HaproxySpec = {
+type HaproxySpec = {
   /** Of the service or the replica set: its home, user and socket folder. */
   node: Node
   name: HaproxyName
@@ -34,7 +34,7 @@ export type HaproxySpec = {
 }
 
 /** `died`: the process before had died by itself. */
-export type ObservedHaproxy = { pid: number; died: boolean }
+type ObservedHaproxy = { pid: number; died: boolean }
 
 const poll_every_ms = 5
 /** A running process answers well within it, unless the machine is very busy. */
@@ -83,7 +83,7 @@ export async function ensureHaproxyRemoved(host: Machine, node: Node, name: Hapr
   }
 }
 
-export type HaproxyFound = { pid: number; hash: string | undefined }
+type HaproxyFound = { pid: number; hash: string | undefined }
 
 /** The process that answers. */
 export async function findHaproxy(node: Node, name: HaproxyName): Promise<HaproxyFound | undefined> {

@@ -33,7 +33,7 @@ import { pathOf } from './handle.ts'
 import { openFile, openFolder, openIn, type OpenFolder, Planted } from './tenant-files.ts'
 import { inLanes } from '../../host/together.ts'
 
-export type CopyOptions = {
+type CopyOptions = {
   /** Who owns all of the copy but its root; absent: the server's user. */
   owner?: Owner
   /** The tree is alive: an entry that vanishes between its listing and its copy is left out. */

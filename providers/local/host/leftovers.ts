@@ -36,7 +36,7 @@ type Host = { directory: string; installation_id: string; effect: Effect; limits
 /** `user`: all processes of its user, for a service that is deleted; else those of the service, or of the set, itself. */
 export type Scope = 'user' | 'service' | 'set'
 
-export type Leftovers = {
+type Leftovers = {
   /** After the grace, in which processes may exit by themselves, kills until none is left. */
   end(grace_ms: number): Promise<void>
 }

@@ -86,7 +86,7 @@ async function tryOut(limits: Limits, hierarchy: Hierarchy): Promise<string | un
   }
 }
 
-export type CgroupMounts = { v2?: string; v1: ReadonlyMap<string, string> }
+type CgroupMounts = { v2?: string; v1: ReadonlyMap<string, string> }
 
 /** Reads /proc/self/mountinfo: where version 2 is mounted, and each controller of version 1. The first mount of each counts. */
 export function parseCgroupMounts(mountinfo: string): CgroupMounts {

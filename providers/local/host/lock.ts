@@ -8,7 +8,7 @@ import type { Node } from './layout.ts'
 import { isAlive, ownName, steadySeconds } from '../../host/process-name.ts'
 
 /** `standing still`: PostgreSQL must not start meanwhile. */
-export type LockKind = 'copying while it runs' | 'copying while it stands still' | 'making its data'
+type LockKind = 'copying while it runs' | 'copying while it stands still' | 'making its data'
 
 const sign_of_life_ms = 2_000
 

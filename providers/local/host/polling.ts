@@ -1,6 +1,6 @@
 // The skeleton of every watch: a pass that is repeated while there is something to watch. Its timer keeps no process alive.
 
-export type Polling = { set(on: boolean): void }
+type Polling = { set(on: boolean): void }
 
 /** Off at first. The next pass begins this long after the end of the one before: no two are under way at once. */
 export function newPolling(every_ms: number, pass: () => void | Promise<void>): Polling {

@@ -25,7 +25,7 @@ export type Watch = {
   close(): void
 }
 
-export type WatchOptions = {
+type WatchOptions = {
   /** A replica can take over: checked all the time. */
   urgent?: boolean
   /** Its unix socket, polled for an answer. */

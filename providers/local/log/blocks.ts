@@ -9,7 +9,7 @@ export type Range = { fd: number; low: number; high: number }
 
 /** Whole lines from `from` to `to` in these bytes, the first of which is byte `base` of the file. */
 export type Lines = { kind: 'lines'; bytes: Buffer; from: number; to: number; base: number }
-export type LongLine = { kind: 'long line'; start: number; end: number }
+type LongLine = { kind: 'long line'; start: number; end: number }
 
 export const line_bytes_max = 128 * 1024
 const line_break = 10

@@ -10,7 +10,7 @@ import { positionAt, readTail, type Tail } from './tail.ts'
 import { listNodes } from '../postgres/nodes.ts'
 import { findLeader } from '../postgres/primary.ts'
 
-export type LogHost = { directory: string; as_root: boolean }
+type LogHost = { directory: string; as_root: boolean }
 
 export async function readLogs(host: LogHost, id: string, query: LogQuery): Promise<LogPage | LogRefusal> {
   const nodes = await listNodes(await findLeader(nodeOf(host.directory, id, 0, host.as_root)))

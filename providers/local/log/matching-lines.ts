@@ -4,7 +4,7 @@ import type { Lines } from './blocks.ts'
 import type { Search } from './search.ts'
 
 /** From its first byte to its line break, in the bytes of the block. */
-export type LineRange = { start: number; end: number }
+type LineRange = { start: number; end: number }
 
 export type LineSearch = Pick<Search, 'mayBeIn' | 'pattern'>
 

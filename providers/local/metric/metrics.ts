@@ -22,7 +22,7 @@ import { lastWrittenOf, storageOf } from '../host/storage.ts'
 import { type Usage, usageOfGroup, usageOfProcesses } from '../host/usage.ts'
 import { poolerFilesOf } from '../pooler/files.ts'
 
-export type MeterHost = {
+type MeterHost = {
   directory: string
   as_root: boolean
   limits: Limits

@@ -12,7 +12,7 @@ import type { Namespace } from './namespace.ts'
 const timeout_ms = 10_000
 const answer_bytes_max = 64 * 1024 ** 2
 
-export type IpLink = {
+type IpLink = {
   ifname: string
   flags: readonly string[]
   addr_info: readonly { family: string; local: string; prefixlen: number }[]
@@ -25,7 +25,7 @@ export type IpRoute = {
   gateway?: string
   nexthops?: readonly { gateway?: string }[]
 }
-export type IpRule = { priority: number; action?: string }
+type IpRule = { priority: number; action?: string }
 
 /** Changes a namespace, or the host where none is named, line by line; it stops at the first line that fails. */
 export async function changeNetwork(namespace: Namespace | undefined, lines: readonly string[]): Promise<void> {

@@ -6,7 +6,7 @@ import type { Endpoint } from '../../provider.ts'
 import { system_env } from '../../host/program.ts'
 import { shell } from './owner-process.ts'
 
-export type Relay = {
+type Relay = {
   connection: Duplex
   /** Closes it and returns what the shell printed, such as why it could not connect. */
   close(): Promise<string>

@@ -11,9 +11,9 @@ import { readText } from '../host/tenant-files.ts'
 import { poolerFilesOf } from './files.ts'
 
 /** `died`: the process of the pid file does not run, so it died by itself. */
-export type FoundPooler = { pid: number | undefined; died: boolean }
+type FoundPooler = { pid: number | undefined; died: boolean }
 
-export type PoolerStart = {
+type PoolerStart = {
   program: string
   /** The command prefix that brings it into its network. */
   prefix: readonly string[]

@@ -7,7 +7,7 @@ import { readBytes } from '../host/tenant-files.ts'
 import { floored, type Floor } from './settings.ts'
 import { checksumOffsetOf } from './system-identifier.ts'
 
-export type ControlFile = { clean: boolean; redo: bigint; timeline: number; segment_bytes: number }
+type ControlFile = { clean: boolean; redo: bigint; timeline: number; segment_bytes: number }
 
 const control_path = 'global/pg_control'
 /** PostgreSQL's own size of it is 8 kB. */

@@ -17,7 +17,7 @@ import { withCatalogChanges } from './tenant-locks.ts'
 import { TenantSetback } from './tenant-setback.ts'
 import { master_role, pooler_role } from '../../postgres/names.ts'
 
-export type RoleSpec = {
+type RoleSpec = {
   password_verifier: string
   extensions: readonly string[]
   copies?: readonly WantedCopy[]

@@ -11,7 +11,7 @@ import { TenantSetback } from './tenant-setback.ts'
 import { copy_role_prefix, pooler_role, standby_role } from '../../postgres/names.ts'
 
 export const reserved_roles = [standby_role, pooler_role] as const
-export type ReservedRole = (typeof reserved_roles)[number]
+type ReservedRole = (typeof reserved_roles)[number]
 
 /** Lets the pooler ask for a verifier when all other connections are taken. */
 export const pooler_mark = 'pg_use_reserved_connections'

@@ -13,7 +13,7 @@ import { optionsOf } from '../../postgres/session-settings.ts'
 import { unlessStill } from './standstill.ts'
 import { superuser } from '../../postgres/names.ts'
 
-export type SessionOptions = {
+type SessionOptions = {
   database?: string
   /** Of the server: needed for a session in a tenant's database. */
   major?: number

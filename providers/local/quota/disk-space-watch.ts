@@ -178,7 +178,7 @@ function newShut() {
 
 type FreeAt = { free: number; at_ms: number }
 
-export type DiskSpaceState = FreeAt & {
+type DiskSpaceState = FreeAt & {
   /** Since the poll before, in bytes per millisecond. */
   falling: number
   low_since_ms: number | undefined

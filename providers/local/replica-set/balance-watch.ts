@@ -10,7 +10,7 @@ import { findLeader } from '../postgres/primary.ts'
 import type { Node } from '../host/layout.ts'
 
 /** `service`: one of its nodes, from which its primary is found. `is_single`: the set has one node. */
-export type Balanced = { set: Node; service: Node; is_single: boolean }
+type Balanced = { set: Node; service: Node; is_single: boolean }
 
 export type BalanceWatch = {
   track(balanced: Balanced): void

@@ -6,7 +6,7 @@ import type { ReplicaSetHost } from './replica-set-host.ts'
 import { networkPrefix } from '../network/service-network.ts'
 import { type BalancedNode, balancerSettingsOf } from './balancer-settings.ts'
 
-export type Balancing = {
+type Balancing = {
   /** Of the replica set: its home, user and own socket folder. */
   node: Node
   listen: Endpoint

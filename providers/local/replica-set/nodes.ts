@@ -26,7 +26,7 @@ export type ReplicaSet = {
   listen: Endpoint
 }
 
-export type ObservedNodes = {
+type ObservedNodes = {
   /** How many of them serve readers. */
   running: number
   waiting_for?: string

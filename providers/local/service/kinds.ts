@@ -12,7 +12,7 @@ import { findLastWanted, isReplicaSet } from './last-wanted.ts'
 
 type Host = Pick<ServiceHost, 'directory' | 'as_root' | 'watch'>
 
-export type Kinds = {
+type Kinds = {
   of(id: string): Promise<Kind>
   /** Services that serve are watched from now on. */
   list(kind: Kind): Promise<Listed[]>

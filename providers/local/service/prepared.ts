@@ -31,7 +31,7 @@ import { findLastWantedService } from './last-wanted.ts'
 import { MaskFailed, runMask } from './mask.ts'
 import type { ServiceHost } from './service-host.ts'
 
-export type Preparation = { id: string; source: ServiceSource; mask?: string | undefined }
+type Preparation = { id: string; source: ServiceSource; mask?: string | undefined }
 
 const look_again_soon_seconds = 0.3
 

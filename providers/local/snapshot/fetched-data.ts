@@ -19,7 +19,7 @@ import { firstGap, onPath } from '../wal/timeline.ts'
 import { isHistory, isWal, listSegments, wal_file_bytes_max } from '../wal/wal.ts'
 import type { ClusterCopy } from './cluster-copy.ts'
 
-export type DataSource = {
+type DataSource = {
   facts: ClusterCopy
   snapshot_data: string
   /** It is not needed afterwards: its files are moved where that is possible. */

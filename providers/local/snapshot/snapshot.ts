@@ -31,7 +31,7 @@ import { walPositionOf } from '../wal/wal.ts'
 /** `pruned_up_to`: the WAL file up to which this process itself pruned a service's archive. Only saves a listing. */
 type SnapshotHost = Machine & { pruned_up_to: Map<string, string> }
 
-export type ObservedSnapshots = Pick<ObservedService, 'restorable' | 'waiting_for' | 'look_again_seconds'> & {
+type ObservedSnapshots = Pick<ObservedService, 'restorable' | 'waiting_for' | 'look_again_seconds'> & {
   snapshots: ObservedSnapshot[]
 }
 
