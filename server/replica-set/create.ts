@@ -4,15 +4,14 @@ import { api } from '#contract/api.ts'
 import { Fault } from '#contract/fault.ts'
 import { invalidRequest, type Problem } from '#contract/problem.ts'
 import type { CreateReplicaSetInput, ReadReplicaSet } from '#contract/replica-set.ts'
-import { takeAddress } from '../address.ts'
 import { newId } from '../id.ts'
 import type { Size } from '#contract/size.ts'
 import { getProvider, refusedBy } from '../regions.ts'
 import { type At, getService, lockService } from '../service/change.ts'
+import { takeAddresses } from '../service/attachment.ts'
 import type { ServiceContext } from '../service/context.ts'
 import { insertEvent } from '../event.ts'
 import { requireStatus, sizeOf } from '../service/rules.ts'
-import { findVpcOf } from '../vpc/store.ts'
 import { nudge } from '../work.ts'
 import { replicaSetView } from '../service/replica-set-view.ts'
 import { parseNodes, parseSetSize, sets_per_service_max } from './rules.ts'
@@ -20,19 +19,15 @@ import { insertReplicaSet } from '../service/replica-sets.ts'
 
 type Input = Static<typeof CreateReplicaSetInput>
 
-export async function createReplicaSet(
-  { db, providers }: ServiceContext,
-  at: At,
-  input: Input,
-): Promise<ReadReplicaSet> {
+export async function createReplicaSet(context: ServiceContext, at: At, input: Input): Promise<ReadReplicaSet> {
+  const { db, providers } = context
   const problems: Problem[] = []
   const service = await getService(db, at)
   const name = input.name.trim()
   const { nodes, size } = parseSet(input, sizeOf(service), problems)
   requireStatus(service, api.createReplicaSet.accepts, new Date())
   const { region_code } = service
-  const provider = getProvider(providers, region_code)
-  problems.push(...refusedBy(provider.replica_set.refusal({ size, nodes })))
+  problems.push(...refusedBy(getProvider(providers, region_code).replica_set.refusal({ size, nodes })))
   if (problems.length > 0) throw invalidRequest(problems)
   return db.transaction(async (tx) => {
     const parent = await lockService(tx, at)
@@ -42,10 +37,7 @@ export async function createReplicaSet(
       throw new Fault('QUOTA_EXCEEDED', `${limit}; delete one, or create one with more nodes`)
     }
     const replica_set_id = newId()
-    const own = { provider, region_code, owner_id: replica_set_id, role: 'service' } as const
-    await takeAddress(tx, own)
-    const vpc = await findVpcOf(tx, parent)
-    if (vpc) await takeAddress(tx, { ...own, vpc })
+    await takeAddresses(context, tx, parent, { owner_id: replica_set_id, role: 'service' })
     const wanted = { replica_set_id, service_id, region_code, name, environment, nodes }
     const row = await insertReplicaSet(tx, { ...wanted, ...size })
     await insertEvent(

@@ -3,7 +3,8 @@ import { Fault } from '#contract/fault.ts'
 import { invalidRequest, type Problem } from '#contract/problem.ts'
 import type { replica_set_endpoints } from '#contract/replica-set.ts'
 import { accepted_set_statuses } from '#contract/replica-set-status.ts'
-import { poolerChange, requirePooler, takePoolerAddress } from '../service/pooler.ts'
+import { takeAddresses } from '../service/attachment.ts'
+import { poolerChange, requirePooler } from '../service/pooler.ts'
 import type { Handlers } from '../http/handler.ts'
 import { getProvider, refusedBy } from '../regions.ts'
 import { getService } from '../service/change.ts'
@@ -71,7 +72,7 @@ async function switchPooler(context: ServiceContext, at: SetAt, pooler: boolean)
     if (row.pooler === pooler) {
       throw new Fault('CONFLICT', `the pooler of the replica set is already ${pooler ? 'enabled' : 'disabled'}`)
     }
-    if (pooler) await takePoolerAddress(context, tx, parent, row.replica_set_id)
+    if (pooler) await takeAddresses(context, tx, parent, { owner_id: row.replica_set_id, role: 'pooler' })
     return poolerChange(row, pooler)
   })
   await settled.wait(

@@ -6,13 +6,13 @@ import type { Sql } from '../store/db.ts'
 import type { Handlers } from '../http/handler.ts'
 import { number_form } from '../http/path-id.ts'
 import type { Provider } from '#providers/provider.ts'
-import { findLeaving, takeAddress } from '../address.ts'
+import { type AddressRole, findLeaving, takeAddress } from '../address.ts'
 import { getProvider, type Regions, requireMakeable } from '../regions.ts'
 import { type At, lockService, saveChange, setIdsOf } from './change.ts'
 import type { ServiceContext } from './context.ts'
 import { shapeChange } from './rules.ts'
 import type { ServiceRow } from './store.ts'
-import { lockVpcs, type VpcRow } from '../vpc/store.ts'
+import { findVpcOf, lockVpcs, type VpcRow } from '../vpc/store.ts'
 
 export function attachmentHandlers(context: ServiceContext): Pick<Handlers, 'attachToVpc' | 'detachFromVpc'> {
   const { db, providers } = context
@@ -49,7 +49,7 @@ async function attach(tx: Sql, providers: Regions, at: At, vpc_id: string): Prom
       `a replica set of the service is still leaving VPC ${left}; repeat the request in a moment`,
     )
   }
-  const address = await takeAddresses(tx, provider, service, vpc)
+  const address = await takeAllIn(vpc, tx, provider, service)
   const event = `attachment to VPC ${vpc.id} at ${address} requested`
   await saveChange(tx, service, { ...shapeChange(service, { vpc_id: vpc.id }), event })
   return address
@@ -67,8 +67,22 @@ async function detach(tx: Sql, at: At, vpc_id: string | undefined): Promise<numb
   return service.vpc_id
 }
 
-/** Of everything of the service that listens somewhere. The service's own is returned. */
-async function takeAddresses(tx: Sql, provider: Provider, service: ServiceRow, vpc: VpcRow): Promise<string> {
+/** For a service or a replica set of it, or the pooler of either: at home, and in the VPC that the service is in. Each is taken once. */
+export async function takeAddresses(
+  { providers }: Pick<ServiceContext, 'providers'>,
+  tx: Sql,
+  service: ServiceRow,
+  of: { owner_id: string; role: AddressRole },
+): Promise<void> {
+  const { region_code } = service
+  const own = { ...of, region_code, provider: getProvider(providers, region_code) }
+  await takeAddress(tx, own)
+  const vpc = await findVpcOf(tx, service)
+  if (vpc) await takeAddress(tx, { ...own, vpc })
+}
+
+/** Addresses in the VPC for everything of the service that listens somewhere. The service's own is returned. */
+async function takeAllIn(vpc: VpcRow, tx: Sql, provider: Provider, service: ServiceRow): Promise<string> {
   const take = async (owner_id: string, pooler: boolean) => {
     const own = { provider, region_code: service.region_code, vpc, owner_id }
     const { host } = await takeAddress(tx, { ...own, role: 'service' })

@@ -10,7 +10,14 @@ import { nudge, nudgeAll } from '../work.ts'
 import type { ServiceContext } from './context.ts'
 import { type EventKind, insertEvent } from '../event.ts'
 import { requireStatus } from './rules.ts'
-import { findServiceOfProject, lockServiceOfProject, saveWanted, type ServiceRow, type WantedChange } from './store.ts'
+import {
+  findService,
+  findServiceOfProject,
+  lockServiceOfProject,
+  saveWanted,
+  type ServiceRow,
+  type WantedChange,
+} from './store.ts'
 
 export type At = { project_id: string; service_id: string; accepts?: readonly Acceptable[] }
 
@@ -36,15 +43,20 @@ type Change = WantedChange & {
   needs_pass?: boolean
 }
 
-export async function changeService(
-  { db }: ServiceContext,
-  at: At,
-  changeOf: (row: ServiceRow, tx: Sql) => Change | Promise<Change>,
-): Promise<ServiceRow> {
+type ChangeOf = (row: ServiceRow, tx: Sql) => Change | Promise<Change>
+
+export async function changeService({ db }: ServiceContext, at: At, changeOf: ChangeOf): Promise<ServiceRow> {
   return db.transaction(async (tx) => {
     const row = await lockService(tx, at)
     return saveChange(tx, row, await changeOf(row, tx))
   })
+}
+
+/** The same for a verb that holds when its answer is sent. */
+export async function changeServiceNow(context: ServiceContext, at: At, changeOf: ChangeOf): Promise<void> {
+  const { db, settled } = context
+  const { service_id, generation } = await changeService(context, at, changeOf)
+  await settled.wait(service_id, generation, async () => (await findService(db, service_id))?.settled_generation)
 }
 
 /** Of a row that this transaction has locked. */

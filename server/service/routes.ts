@@ -14,7 +14,7 @@ import { getProvider, refusedBy } from '../regions.ts'
 import { setAsService } from './replica-set-view.ts'
 import { findReplicaSet } from './replica-sets.ts'
 import { attachmentHandlers } from './attachment.ts'
-import { type At, changeService, getService } from './change.ts'
+import { type At, changeService, changeServiceNow, getService } from './change.ts'
 import type { ServiceContext } from './context.ts'
 import { createService } from './create.ts'
 import { deletionHandlers } from './deletion.ts'
@@ -26,7 +26,7 @@ import { newVerifier, passwordProblem } from './password.ts'
 import { poolerHandlers } from './pooler.ts'
 import { rewindHandlers } from './rewind.ts'
 import { parseSizeInput, passwordChange, powerChange, shapeChange, sizeColumnsOf } from './rules.ts'
-import { findService, findServiceOfProject } from './store.ts'
+import { findServiceOfProject } from './store.ts'
 import { newServiceView, type ServiceView } from './view.ts'
 
 type ServiceEndpointName =
@@ -130,14 +130,11 @@ function powerAndSizeHandlers(context: ServiceContext, viewOf: ServiceView): Pic
 
 /** A new password holds when the answer is sent. */
 function passwordHandler(context: ServiceContext): Handlers['updatePassword'] {
-  const { db, settled } = context
   return async ({ params, body }) => {
     const problem = passwordProblem(body.password)
     if (problem !== undefined) throw invalidRequest([{ path: '/password', message: problem }])
     const verifier = await newVerifier(body.password)
     const event = 'change of the master password requested'
-    const changed = await changeService(context, params, (row) => ({ ...passwordChange(row, verifier), event }))
-    const { service_id, generation } = changed
-    await settled.wait(service_id, generation, async () => (await findService(db, service_id))?.settled_generation)
+    await changeServiceNow(context, params, (row) => ({ ...passwordChange(row, verifier), event }))
   }
 }
