@@ -7,7 +7,7 @@ import { chmod, mkdir, readdir, readFile, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isInside, mayGiveUsers } from '#providers/host/privilege.ts'
 import { messageOf } from '#providers/host/message.ts'
-import { undefinedIfAbsent } from '#providers/host/read.ts'
+import { findClosedAbove, undefinedIfAbsent } from '#providers/host/read.ts'
 import type { UserMap } from '#providers/host/user-map.ts'
 import { id_form, newId } from './id.ts'
 import { makeOnce } from './whole-file.ts'
@@ -59,9 +59,7 @@ export async function ensureIsolatedInstallation(data_dir: string, { uids, gids 
 
 /** Undefined: there is no installation yet, or it is another user's. */
 export async function findInstallationId(data_dir: string): Promise<string | undefined> {
-  const text = await readFile(idFileOf(data_dir), 'utf8').catch(() => '')
-  const installation_id = text.split('\n')[0]?.trim() ?? ''
-  return id_form.test(installation_id) ? installation_id : undefined
+  return idIn(await readFile(idFileOf(data_dir), 'utf8').catch(() => ''))
 }
 
 /** The users of an isolated installation; undefined when there is none, it is not isolated, or another user's. */
@@ -93,6 +91,12 @@ function refuseHalfRestored(data_dir: string): void {
 
 const idFileOf = (data_dir: string) => join(data_dir, 'installation-id')
 
+/** Of the text of that file. */
+function idIn(text: string): string | undefined {
+  const installation_id = text.split('\n')[0]?.trim() ?? ''
+  return id_form.test(installation_id) ? installation_id : undefined
+}
+
 async function ensureDataDirectory(data_dir: string, mode: number): Promise<void> {
   try {
     await refuseForeignFolder(data_dir)
@@ -102,7 +106,12 @@ async function ensureDataDirectory(data_dir: string, mode: number): Promise<void
     const reason = messageOf(error)
     throw new InstallationError(`the data directory ${data_dir} cannot be used: ${reason}`, { cause: error })
   }
-  if (mode === passable) await refuseClosedParents(data_dir)
+  // The databases run as other users, who must be able to walk to their files.
+  const closed = mode === passable ? findClosedAbove(data_dir) : undefined
+  if (closed === undefined) return
+  throw new InstallationError(
+    `the databases run as users of their own, who cannot pass through ${closed} to the data directory ${data_dir}; choose another one with --data-dir, or: chmod o+x ${closed}`,
+  )
 }
 
 /** A mistyped path must not take a foreign folder, such as /tmp, from its users. */
@@ -141,28 +150,14 @@ async function isFolder(path: string): Promise<boolean> {
   return found?.isDirectory() === true
 }
 
-/** The databases run as other users, who must be able to walk to their files. */
-async function refuseClosedParents(data_dir: string): Promise<void> {
-  for (let parent = dirname(data_dir); ; parent = dirname(parent)) {
-    const { mode } = await stat(parent)
-    if ((mode & 0o001) === 0) {
-      throw new InstallationError(
-        `the databases run as users of their own, who cannot pass through ${parent} to the data directory ${data_dir}; choose another one with --data-dir, or: chmod o+x ${parent}`,
-      )
-    }
-    if (parent === dirname(parent)) return
-  }
-}
-
 async function ensureInstallationId(data_dir: string, isolation = ''): Promise<string> {
   const file = idFileOf(data_dir)
   for (;;) {
     const text = await readFile(file, 'utf8').catch(undefinedIfAbsent)
-    if (text !== undefined) {
-      const installation_id = text.split('\n')[0]?.trim() ?? ''
-      if (id_form.test(installation_id)) return installation_id
+    const known = text && idIn(text)
+    if (known) return known
+    if (text !== undefined)
       throw new InstallationError(`${file} does not contain an installation id; restore it from a backup`)
-    }
     await makeOnce(file, `${newId()}\n${isolation}`)
   }
 }

@@ -7,8 +7,7 @@ import { parseRegion } from './setting-value.ts'
 
 /**
  * delay_seconds: how long each change takes where nothing is really made. copy_host: where other regions reach the services of this
- * machine. members: of a provider with settings of its own, which reads
- * them when it is opened; near: the file that they are in.
+ * machine. members: of a provider with settings of its own, which reads them when it is opened; near: the file that they are in.
  */
 export type RegionRow = {
   region_code: string

@@ -3,6 +3,7 @@
 // takes a hundred. So they are read synchronously. Every change goes through threads
 // (effect.ts), because a busy disk may block it.
 import { closeSync, constants, openSync, readFileSync, readSync, type Stats, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 
 /** For entries in folders of a service's user: a link is not followed, and opening a pipe does not block. */
 const read_safely = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
@@ -14,6 +15,14 @@ export async function statIfThere(path: string): Promise<Stats | undefined> {
     return statSync(path, { throwIfNoEntry: false })
   } catch (error) {
     return undefinedIfAbsent(error)
+  }
+}
+
+/** The nearest folder above that lets no other user pass through to what lies below it; undefined: all do. */
+export function findClosedAbove(path: string): string | undefined {
+  for (let folder = dirname(path); ; folder = dirname(folder)) {
+    if ((statSync(folder).mode & 0o001) === 0) return folder
+    if (folder === dirname(folder)) return undefined
   }
 }
 

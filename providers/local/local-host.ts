@@ -1,9 +1,9 @@
 // The host as observed when the provider was opened: what its parts are given. Only the files that wire them know it whole.
-import { mkdir, stat } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { totalmem } from 'node:os'
-import { dirname, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { isHostRoot, mayGiveUsers } from '../host/privilege.ts'
-import { isDiskFull, statIfThere } from '../host/read.ts'
+import { findClosedAbove, isDiskFull, statIfThere } from '../host/read.ts'
 import { unprivileged } from '../host/user-map.ts'
 import { ownUserName } from '../host/user-name.ts'
 import { ensureFolder, newEffect, type Effect } from './host/effect.ts'
@@ -167,14 +167,10 @@ async function ensureFolders(effect: Effect, directory: string, as_root: boolean
     await ensureFolder(effect, 'provider folder', folder, mode)
   }
   for (const folder of [wanted, turns]) await ensureFolder(effect, 'provider folder', folder, 0o700)
-  if (!as_root) return
-  for (let folder = dirname(directory); ; folder = dirname(folder)) {
-    if (((await stat(folder)).mode & 0o001) === 0) {
-      throw new Error(
-        `${folder} lets no other user pass, and as root PostgreSQL runs as another user; ` +
-          `allow it with chmod o+x ${folder}, or choose another data directory than ${directory}`,
-      )
-    }
-    if (folder === dirname(folder)) return
-  }
+  const closed = as_root ? findClosedAbove(directory) : undefined
+  if (closed === undefined) return
+  throw new Error(
+    `${closed} lets no other user pass, and as root PostgreSQL runs as another user; ` +
+      `allow it with chmod o+x ${closed}, or choose another data directory than ${directory}`,
+  )
 }

@@ -1,5 +1,5 @@
 // The log of a service or a replica set, read from its Pods when it is asked for. It reaches back as far as the node of a Pod keeps it: by
-// default the newest 10 MB, and that of the container before the last start; a Pod that is gone takes its log with it.
+// default the newest 10 MB, and that of the container before the last start; a Pod that is removed takes its log with it.
 import type { LogPage, LogQuery, LogRefusal, Logs, LogSilence, LogTail, LogTailQuery } from '../../log.ts'
 import { entryOf, type ParsedEntry } from '../../postgres/log-entry.ts'
 import { isWithin, newMatch } from '../../postgres/log-match.ts'
