@@ -34,7 +34,7 @@ export function newHealing(db: Db, log: Log): Healing {
   const { signal } = closing
   const rest = (ms: number) => pause(ms, false, { signal }).catch(() => false)
   const untold = new Map<string, ObservedEvent[]>()
-  /** Ids that are being healed, each with whether it was called out once more meanwhile. */
+  /** Ids that are being healed, each with whether there was news of it once more meanwhile. */
   const healing = new Map<string, { called_again: boolean }>()
   const under_way = new Map<Call, Promise<unknown>>()
 

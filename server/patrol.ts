@@ -1,4 +1,4 @@
-// Something that is looked after again and again, as long as the server runs.
+// Work that is repeated every few seconds, as long as the server runs.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from './log.ts'
 

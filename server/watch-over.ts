@@ -1,5 +1,5 @@
-// A server watches over all services of its region: it hears what the provider calls out, and patrols every few seconds, for services
-// whose last pass was another server's, which may have ended since. Passes over hundreds of services take a while: which are down is
+// A server watches over all services of its region: by the provider's news, and by a patrol every few seconds, for services whose last
+// pass was another server's, which may have ended since. Passes over hundreds of services take a while: which are down is
 // known, and said, before the first request is answered.
 import type { Provider } from '#providers/provider.ts'
 import type { Db } from './store/db.ts'
@@ -21,7 +21,7 @@ type Watching = {
   opened: AsyncDisposableStack
 }
 
-/** What the provider calls out is heard from here on, and what is down already is known. */
+/** The provider's news are heard from here on, and what is down already is known. */
 export async function watchOver({ region_code, provider, healing, db, log, opened }: Watching): Promise<void> {
   provider.watch((kind, id) => {
     if (kind !== 'vpc') return healing.heard({ kind, id, provider })

@@ -123,7 +123,7 @@ export async function ensurePreview(
   return { ...viewOf(latest, password, ca), created: found === undefined, expires_at }
 }
 
-/** How many there were. Returns when they are gone: then a fork of the same name can be made. */
+/** How many there were. Returns when they are removed: then a fork of the same name can be made. */
 async function removePreview(
   session: Session,
   project_id: string,
@@ -133,7 +133,7 @@ async function removePreview(
   return await remove(session, await forksNamed(session, project_id, key, parent_id))
 }
 
-/** The parent may be gone before the pull request is closed. Then its previews are those of that name whose parent is gone. */
+/** The parent may be removed before the pull request is closed. Then its previews are those of that name whose parent is removed. */
 export async function closePreview(session: Session, project_id: string, input: Input): Promise<number> {
   const parent_id = await parentOf(session, project_id, input.need('service')).catch(ignoreNotFound)
   const forks = await forksNamed(session, project_id, keyIn(input), parent_id)

@@ -1,4 +1,4 @@
-// The password of a new service, shown once: with what to do with it, until its reader says that it is kept. Closed, it is gone.
+// The password of a new service, shown once: with what to do with it, until its reader says that it is kept. It is not shown again.
 import { useBlocker } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Service } from '#contract/service.ts'

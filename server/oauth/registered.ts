@@ -1,7 +1,7 @@
 // Programs of agents that register themselves (RFC 7591), where the operator allows it. Any program can, so it counts for little:
 // 1. It has no secret, and its tokens are for agents: none is one for the API.
 // 2. Its users go back to this machine or over https, and see where to before they agree, each time.
-// 3. It is forgotten after an hour unless a user agrees to it, and 30 days after one did. There are a thousand at most.
+// 3. It is removed after an hour unless a user agrees to it, and 30 days after one did. There are a thousand at most.
 import type { Configuration, errors as Errors } from 'oidc-provider'
 import type { Sql } from '../store/db.ts'
 import { countRecords, keepRecordUntil, type RecordPayload } from './records.ts'
