@@ -76,7 +76,8 @@ export async function findRole(db: Sql, project_id: string, user_id: number): Pr
 
 type MembershipRow = {
   role: Role
-  /** Null: the member has sent no request to the project yet. */ used_at: Date | null
+  /** Null: the member has sent no request to the project yet. */
+  used_at: Date | null
 }
 
 export async function findMembership(db: Sql, project_id: string, user_id: number): Promise<MembershipRow | undefined> {
