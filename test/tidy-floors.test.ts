@@ -14,7 +14,7 @@ const trees: readonly Tree[] = [
       ['local', 'kubernetes', 'memory'],
       ['postgres'],
       ['host'],
-      ['provider', 'address', 'backup', 'cidr', 'log', 'offered', 'query', 'region-facts'],
+      ['provider', 'address', 'backup', 'cidr', 'log', 'offered', 'query', 'region-facts', 'setback'],
     ],
   },
   {

@@ -2,6 +2,7 @@
 // refuses is an answer in words, not a failure.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Pass } from '../../provider.ts'
+import { progress, setback } from '../../setback.ts'
 import { isStatus, sentenceOf } from '../api/errors.ts'
 import { type Cell, type Change, make } from '../cell.ts'
 import { StoreTrouble } from '../store/store.ts'
@@ -9,6 +10,8 @@ import type { Lack } from './lack.ts'
 
 /** For the first lists after a start. */
 const whole_ms_max = 4_000
+const unknown_seconds = 5
+const leaving_seconds = 0.5
 
 export async function passOver<T>(
   cell: Cell,
@@ -40,13 +43,9 @@ export async function makeOrRefused(cell: Cell, changes: readonly Change[], pass
   }
 }
 
-export const unknown = (waiting_for: string) => ({
-  state: 'unknown' as const,
-  settled: false,
-  waiting_for,
-  look_again_seconds: 5,
-  events: [],
-})
+export const unknown = (waiting_for: string) => setback('unknown', waiting_for, unknown_seconds)
+
+export const leaving = (waiting_for: string) => progress('not_serving', waiting_for, leaving_seconds)
 
 /** `major`: which one it must have; undefined: any. */
 export const noImage = ({ region }: Cell, major?: number) =>

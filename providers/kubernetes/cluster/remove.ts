@@ -10,23 +10,26 @@ type Removal = { changes: Change[]; waiting_for: string }
 /** Undefined: nothing is left. */
 export function removalOf(look: Owned, namespace: string): Removal | undefined {
   const { deployment, cluster, pods, services, claims, secrets } = look
-  const gone = (kind: KindName, what: string, things: readonly Thing[]): Change[] =>
+  const removals = (kind: KindName, what: string, things: readonly Thing[]): Change[] =>
     things
       .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
       .map(({ metadata }) => ({ effect: `${what}: remove`, remove: { kind, namespace, name: metadata.name } }))
   if (deployment !== undefined)
-    return { changes: gone('Deployment', 'pooler', [deployment]), waiting_for: 'its pooler is being removed' }
+    return { changes: removals('Deployment', 'pooler', [deployment]), waiting_for: 'its pooler is being removed' }
   if (cluster !== undefined || pods.length > 0) {
     const changes = [
-      ...gone('Service', 'service', services.filter(isOurs)),
-      ...gone('Cluster', 'cluster', cluster ? [cluster] : []),
+      ...removals('Service', 'service', services.filter(isOurs)),
+      ...removals('Cluster', 'cluster', cluster ? [cluster] : []),
     ]
     return { changes, waiting_for: 'its nodes are being removed' }
   }
   if (claims.length > 0)
-    return { changes: gone('PersistentVolumeClaim', 'volume', claims), waiting_for: 'its volumes are being removed' }
+    return {
+      changes: removals('PersistentVolumeClaim', 'volume', claims),
+      waiting_for: 'its volumes are being removed',
+    }
   if (services.length + secrets.length === 0) return undefined
-  const changes = [...gone('Service', 'service', services), ...gone('Secret', 'secret', secrets)]
+  const changes = [...removals('Service', 'service', services), ...removals('Secret', 'secret', secrets)]
   return { changes, waiting_for: 'the rest of it is being removed' }
 }
 

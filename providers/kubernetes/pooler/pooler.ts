@@ -58,7 +58,7 @@ function passwordIn(secret: Thing): string {
 
 /** Where none is wanted. */
 export function poolerRemoval(look: Has, { namespace, name }: Pick<PoolerSpec, 'namespace' | 'name'>): Change[] {
-  const gone = (kind: 'Secret' | 'Service', one: string): Change[] =>
+  const removals = (kind: 'Secret' | 'Service', one: string): Change[] =>
     named(kind === 'Secret' ? look.secrets : look.services, one) === undefined
       ? []
       : [{ effect: `pooler ${kind.toLowerCase()}: remove`, remove: { kind, namespace, name: one } }]
@@ -66,7 +66,7 @@ export function poolerRemoval(look: Has, { namespace, name }: Pick<PoolerSpec, '
     look.deployment === undefined || look.deployment.metadata.deletionTimestamp !== undefined
       ? []
       : [{ effect: 'pooler: remove', remove: { kind: 'Deployment', namespace, name } }]
-  return [...deployment, ...gone('Service', name), ...gone('Secret', settingsNameOf(name))]
+  return [...deployment, ...removals('Service', name), ...removals('Secret', settingsNameOf(name))]
 }
 
 export async function poolerLack(

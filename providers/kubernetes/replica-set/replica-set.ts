@@ -9,7 +9,7 @@ import { nodePortOf } from '../cluster/access.ts'
 import { givenUp, jobTrouble } from '../cluster/job-trouble.ts'
 import { hasResources, inProgress, type Lack, probeLack } from '../cluster/lack.ts'
 import { instancesOf, isReady, lookAt, lookAtSet, named, type Owned } from '../cluster/look.ts'
-import { makeOrRefused, noImage, passOver, unknown } from '../cluster/pass.ts'
+import { leaving, makeOrRefused, noImage, passOver, unknown } from '../cluster/pass.ts'
 import { podTrouble } from '../cluster/pod-trouble.ts'
 import { hasHibernated } from '../cluster/power.ts'
 import { majorOf } from '../cluster/version.ts'
@@ -143,6 +143,5 @@ async function remove(cell: Cell, wanted: WantedReplicaSet, pass?: Pass): Promis
   const removal = removalOf(look(), names.namespace)
   await make(cell, removal?.changes ?? [], pass)
   if (removal === undefined) return { state: 'absent', settled: true, events: [] }
-  const { waiting_for } = removal
-  return { state: 'not_serving', settled: false, waiting_for, in_progress: true, look_again_seconds: 0.5, events: [] }
+  return leaving(removal.waiting_for)
 }

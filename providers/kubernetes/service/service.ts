@@ -4,7 +4,7 @@ import type { ObservedService, Pass, WantedService } from '../../provider.ts'
 import type { Thing } from '../api/kinds.ts'
 import { type Cell, type Change, make } from '../cell.ts'
 import { namesOf, type ServiceNames } from '../names.ts'
-import { makeOrRefused, noImage, passOver, unknown } from '../cluster/pass.ts'
+import { leaving, makeOrRefused, noImage, passOver, unknown } from '../cluster/pass.ts'
 import { givenUp, jobTrouble } from '../cluster/job-trouble.ts'
 import { inProgress, type Lack } from '../cluster/lack.ts'
 import { poolerChanges, type PoolerChanges, poolerLack, poolerRemoval, roleSecretChanges } from '../pooler/pooler.ts'
@@ -212,11 +212,11 @@ async function remove(cell: Cell, wanted: WantedService, pass?: Pass): Promise<O
   const names = namesFor(cell, wanted)
   const lookNow = () => lookAt(cell.cache, names, wanted.service_id)
   const { sets, ...look } = lookNow()
-  if (sets.length > 0) return leaving('its replica sets are removed first')
+  if (sets.length > 0) return { ...leaving('its replica sets are removed first'), snapshots: [] }
   const removal = removalOf(look, names.namespace)
   await make(cell, removal?.changes ?? [], pass)
-  if (removal !== undefined) return leaving(removal.waiting_for)
-  if (!(await removeAllCopies(cell, names))) return leaving('its snapshots are being removed')
+  if (removal !== undefined) return { ...leaving(removal.waiting_for), snapshots: [] }
+  if (!(await removeAllCopies(cell, names))) return { ...leaving('its snapshots are being removed'), snapshots: [] }
   await make(
     cell,
     look.backups.map((one) => backupRemoval(names, one)),
@@ -232,14 +232,4 @@ async function remove(cell: Cell, wanted: WantedService, pass?: Pass): Promise<O
 const backupRemoval = ({ namespace }: ServiceNames, { metadata: { name } }: Thing): Change => ({
   effect: 'snapshot: remove',
   remove: { kind: 'Backup', namespace, name },
-})
-
-const leaving = (waiting_for: string): ObservedService => ({
-  state: 'not_serving',
-  settled: false,
-  waiting_for,
-  in_progress: true,
-  look_again_seconds: 0.5,
-  snapshots: [],
-  events: [],
 })

@@ -20,7 +20,7 @@ import { ensureCertificate } from '../postgres/certificate.ts'
 import { ensureInNetwork, hostsOf, probeAt } from '../network/service-network.ts'
 import { accessTrouble } from '../quota/access.ts'
 import { ensureSharedMemoryRemoved } from '../postgres/shared-memory.ts'
-import { progress, setback } from '../host/setback.ts'
+import { progress, setback } from '../../setback.ts'
 import { Planted } from '../host/tenant-files.ts'
 import { connectionsOf } from '../../postgres/size.ts'
 

@@ -16,7 +16,7 @@ import {
   isReplicaSet,
   type Wanted,
 } from './last-wanted.ts'
-import { setback } from '../host/setback.ts'
+import { setback } from '../../setback.ts'
 import { applyService } from './service.ts'
 
 export const applyInTurn = (host: ServiceHost, wanted: WantedService): Promise<ObservedService> =>

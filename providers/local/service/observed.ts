@@ -1,7 +1,7 @@
 // The result of a pass over a service, and how soon the next one follows.
 import type { ObservedService } from '../../provider.ts'
 import type { Node } from '../host/layout.ts'
-import { setback } from '../host/setback.ts'
+import { setback } from '../../setback.ts'
 
 /** What is observed of the service itself; its snapshots are read last. */
 export type Observed = Omit<ObservedService, 'snapshots'>

@@ -21,7 +21,7 @@ import {
   type Postmaster,
 } from '../postgres/process.ts'
 import { isInNetwork, networkPrefix } from '../network/service-network.ts'
-import { progress, setback } from '../host/setback.ts'
+import { progress, setback } from '../../setback.ts'
 import type { Observed } from './observed.ts'
 import { isStandby } from '../ha/standby-data.ts'
 import { ensureStandbysRaised } from '../ha/standbys.ts'

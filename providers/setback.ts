@@ -1,7 +1,6 @@
-// What a pass says when a subject is not as it is wanted yet, and how soon the next one follows.
-import type { ObservedService } from '../../provider.ts'
+// What a pass over a service or a replica set says while it is not as it is wanted, and how soon the next one follows. Pure.
+import type { ObservedService } from './provider.ts'
 
-/** Of services and replica sets alike. */
 type State = ObservedService['state']
 type Setback = { state: State; settled: false; waiting_for: string; look_again_seconds: number; events: [] }
 
@@ -17,6 +16,10 @@ export function setback(
 }
 
 /** A step of work that ends by itself. */
-export function progress(state: State, waiting_for: string): Setback & { in_progress: true } {
-  return { ...setback(state, waiting_for, look_again_soon_seconds), in_progress: true }
+export function progress(
+  state: State,
+  waiting_for: string,
+  look_again_seconds = look_again_soon_seconds,
+): Setback & { in_progress: true } {
+  return { ...setback(state, waiting_for, look_again_seconds), in_progress: true }
 }
