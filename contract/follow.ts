@@ -72,17 +72,23 @@ export async function settle(
 /** The answer as it is by now; a password is in the first answer only. */
 export async function latestOf(
   client: Client,
-  { follows, output }: Endpoint,
+  endpoint: Endpoint,
   { project_id = '', service_id = '' }: Readonly<Record<string, string>>,
   answer: unknown,
-  seen: Service | Snapshot | undefined,
+  seen: Seen,
 ): Promise<unknown> {
+  const is_set = seen !== undefined && endpoint.output === ReadReplicaSet && typeof answer === 'object'
+  if (!is_set || answer === null) return seenIn(endpoint, answer, seen)
+  const sets = await client.listReplicaSets({ project_id, service_id })
+  return sets.find(({ id }) => 'id' in answer && id === answer.id) ?? answer
+}
+
+type Seen = Service | Snapshot | undefined
+
+/** What the wait saw last, where the answer is about it, with the password that the answer alone has; else the answer. */
+export function seenIn({ follows, output }: Endpoint, answer: unknown, seen: Seen): unknown {
   if (seen === undefined || typeof answer !== 'object' || answer === null) return answer
   if (follows === 'snapshot') return seen
-  if (output === ReadReplicaSet) {
-    const sets = await client.listReplicaSets({ project_id, service_id })
-    return sets.find(({ id }) => 'id' in answer && id === answer.id) ?? answer
-  }
   if (output !== ServiceSchema) return answer
   return 'initial_password' in answer ? { ...seen, initial_password: answer.initial_password } : seen
 }

@@ -2,7 +2,7 @@
 import type { EndpointName } from '#contract/api.ts'
 import { commandOf, effectOf } from '#contract/command.ts'
 import type { Endpoint } from '#contract/endpoint.ts'
-import { followedPlace } from '#contract/follow.ts'
+import { followedPlace, seenIn } from '#contract/follow.ts'
 import { isPathIdName, type PathIdName } from '#contract/id.ts'
 import { NoAnswerError } from '#contract/retry.ts'
 import type { Service } from '#contract/service.ts'
@@ -137,17 +137,13 @@ async function show(
   const format = formatOf(context, session)
   const is_read = effectOf(endpoint) === 'read'
   const made = Object(answer) as Service & Record<string, unknown>
-  // What there is now, and of the answer what is said once only.
-  const { initial_password } = made
   const seen = waited?.seen
-  const is_of_answer = seen !== undefined && (isService(answer) ? isService(seen) : endpoint.follows === 'snapshot')
-  const latest = is_of_answer ? { ...seen, ...(initial_password !== undefined && { initial_password }) } : answer
   if (extra.after !== undefined)
     await extra.after(context, session, { made, seen: isService(seen) ? seen : undefined, is_kept })
   if (format === 'table' && (extra.after !== undefined || waited !== undefined)) return
   if (format === 'table' && answer === undefined) return terminal.say('Done.')
   const tell = format === 'table' ? extra.show : format === 'csv' ? extra.csv : undefined
-  printAnswer(terminal, tell?.(answer, terminal) ?? latest, {
+  printAnswer(terminal, tell?.(answer, terminal) ?? seenIn(endpoint, answer, seen), {
     format,
     columns: extra.columns ?? derivedColumns(endpoint),
     is_read,
