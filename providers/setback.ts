@@ -1,4 +1,4 @@
-// What a pass over a service or a replica set says while it is not as it is wanted, and how soon the next one follows. Pure.
+// What a pass says of a service or a replica set that is not as it is wanted yet, and how soon the next pass follows. Pure.
 import type { ObservedService } from './provider.ts'
 
 type State = ObservedService['state']
