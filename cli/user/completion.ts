@@ -7,7 +7,7 @@ import { findCommand, namesOf, type Row, UsageError } from '../command.ts'
 import { id_words } from './request-of.ts'
 import { type Context, projectOf } from './context.ts'
 import { cacheFile, findJson, saveText } from './files.ts'
-import { anyCall, hasIdForm, idNamed, type Ids, named_things } from './ids.ts'
+import { anyCall, idOf, type Ids, named_things } from './ids.ts'
 import { itemsOf } from './output.ts'
 import { listCredentials } from './profile.ts'
 import type { Session } from './session.ts'
@@ -112,8 +112,7 @@ async function idsAbove(name: PathIdName, context: Context, session: Session, gi
   const parent = parents[name]
   const word = given[0]
   if (parent === undefined || word === undefined) return { project_id }
-  const id = hasIdForm(parent, word) ? word : await idNamed(session.client, parent, word, { project_id })
-  return { project_id, [parent]: id }
+  return { project_id, [parent]: await idOf(session.client, parent, word, { project_id }) }
 }
 
 const nameless_lists: Partial<Record<PathIdName, EndpointName>> = {

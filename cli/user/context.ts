@@ -1,7 +1,7 @@
 // What a user's command is given: its input, the terminal, and the session once it asks for one.
 import type { AuditClient } from '#contract/audit.ts'
 import { type Command, type Input, type Options, UsageError } from '../command.ts'
-import { hasIdForm, idNamed } from './ids.ts'
+import { idOf } from './ids.ts'
 import { output_formats, type OutputFormat } from './output.ts'
 import type { Session, Surroundings } from './session.ts'
 import type { Terminal } from './terminal.ts'
@@ -72,7 +72,7 @@ export function formatOf({ input }: Pick<Context, 'input'>, session?: Session): 
 export async function projectOf({ input }: Pick<Context, 'input'>, session: Session): Promise<string> {
   const { client, preferred } = session
   const word = input.text('project') ?? preferred('project')
-  if (word !== undefined) return hasIdForm('project_id', word) ? word : await idNamed(client, 'project_id', word, {})
+  if (word !== undefined) return await idOf(client, 'project_id', word, {})
   const projects = await client.listProjects({})
   const [only, another] = projects
   if (only !== undefined && another === undefined) return only.id

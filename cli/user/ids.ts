@@ -38,11 +38,19 @@ export type Ids = Readonly<Record<string, string>>
 /** A request by the ids that its words meant, and what came of it. */
 export type Answered = { ids: Ids; body: Record<string, unknown> | undefined; answer: unknown }
 
-export function hasIdForm(name: PathIdName, word: string): boolean {
-  return new RegExp(path_ids[name].pattern).test(word)
+/** The id that the word is, or that of the thing with this name; only a name costs a request. above: the ids that lead to it. */
+export async function idOf(
+  client: Client,
+  name: PathIdName,
+  word: string,
+  above: Ids,
+  things = named_things,
+): Promise<string> {
+  const has_id_form = new RegExp(path_ids[name].pattern).test(word)
+  return has_id_form ? word : await idNamed(client, name, word, above, things)
 }
 
-/** above: the ids that lead to it. Fails where no thing or more than one has the name. */
+/** Fails where no thing or more than one has the name. */
 export async function idNamed(
   client: Client,
   name: PathIdName,
@@ -62,12 +70,10 @@ export async function idNamed(
   throw new CommandError(message, { exit_code: exit_codes.refused })
 }
 
-/** The ids that the words mean, each by those before it; only names cost a request. */
+/** The ids that the words mean, each by those before it. */
 async function resolveIds(client: Client, words: ReadonlyMap<PathIdName, string>, things = named_things): Promise<Ids> {
   const ids: Record<string, string> = {}
-  for (const [name, word] of words) {
-    ids[name] = hasIdForm(name, word) ? word : await idNamed(client, name, word, ids, things)
-  }
+  for (const [name, word] of words) ids[name] = await idOf(client, name, word, ids, things)
   return ids
 }
 

@@ -12,7 +12,7 @@ import { CommandError, type Input, UsageError } from '../command.ts'
 import { ensureCa } from './ca.ts'
 import { type Context, formatOf, projectOf } from './context.ts'
 import { forkBody } from './extras.ts'
-import { hasIdForm, idNamed, namesNothing } from './ids.ts'
+import { idOf, namesNothing } from './ids.ts'
 import { printAnswer } from './output.ts'
 import { newPassword } from './password.ts'
 import { findPassword, savePassword } from './pgpass.ts'
@@ -97,9 +97,8 @@ function keyIn(input: Input): string {
   return input.need('key').trim()
 }
 
-async function parentOf({ client }: Session, project_id: string, word: string): Promise<string> {
-  return hasIdForm('service_id', word) ? word : await idNamed(client, 'service_id', word, { project_id })
-}
+const parentOf = ({ client }: Session, project_id: string, word: string): Promise<string> =>
+  idOf(client, 'service_id', word, { project_id })
 
 export async function ensurePreview(
   session: Session,

@@ -9,7 +9,7 @@ import type { Service } from '#contract/service.ts'
 import { CommandError, exit_codes } from '../command.ts'
 import { type Context, formatOf, projectOf, serviceWord } from './context.ts'
 import type { Extra } from './extras.ts'
-import { type Answered, anyCall, hasIdForm, idNamed, type Ids, named_things, thingsOf, withIds } from './ids.ts'
+import { type Answered, anyCall, idOf, type Ids, named_things, thingsOf, withIds } from './ids.ts'
 import { derivedColumns, printAnswer } from './output.ts'
 import { bodyFrom, id_words, keyFor, mayAsk, pathIdsOf, queryFrom } from './request-of.ts'
 import type { Session } from './session.ts'
@@ -103,8 +103,7 @@ async function withIdsIn(
 ): Promise<Record<string, unknown>> {
   const entries = Object.entries(body).map(async ([name, value]) => {
     const is_word = isPathIdName(name) && typeof value === 'string' && named_things[name] !== undefined
-    if (!is_word || hasIdForm(name, value)) return [name, value] as const
-    return [name, await idNamed(session.client, name, value, above)] as const
+    return [name, is_word ? await idOf(session.client, name, value, above) : value] as const
   })
   return Object.fromEntries(await Promise.all(entries))
 }
