@@ -7,11 +7,15 @@ export function parseInput(row: Row, words: readonly string[]): Input {
   const { options = {}, positionals: names = [], rest: rest_row } = row
   const end = rest_row === undefined ? -1 : words.indexOf('--')
   const rest = end === -1 ? [] : words.slice(end + 1)
-  const { values, wrong, positionals, problems } = split(options, end === -1 ? words : words.slice(0, end))
+  const { values, wrong, positionals, after_unknown, problems } = split(
+    options,
+    end === -1 ? words : words.slice(0, end),
+  )
   const isThere = (name: string) => values.has(name) || wrong.has(name)
   const given = assign(names, positionals, isThere)
   const has_whole = row.whole !== undefined && values.has(row.whole)
-  if (positionals.length > given.size) problems.push(`what is ${JSON.stringify(positionals[given.size])}?`)
+  if (positionals.length > given.size && !after_unknown.has(given.size))
+    problems.push(`what is ${JSON.stringify(positionals[given.size])}?`)
   for (const { name, optional, or_option } of names) {
     const is_there = given.has(name) || (or_option === true && (isThere(name) || has_whole))
     if (!is_there && optional !== true) problems.push(`<${name}> is missing`)
@@ -61,6 +65,8 @@ function split(own: Options, words: readonly string[]) {
   const values = new Map<string, string[]>()
   const wrong = new Set<string>()
   const positionals: string[] = []
+  /** Which of them may be the values of options that are not known. */
+  const after_unknown = new Set<number>()
   const problems: string[] = []
   const options = Object.fromEntries(
     Object.entries(own).map(([name, option]) => [
@@ -80,9 +86,10 @@ function split(own: Options, words: readonly string[]) {
     else {
       problems.push(problem)
       wrong.add(token.name)
+      if (option === undefined) after_unknown.add(positionals.length)
     }
   }
-  return { values, wrong, positionals, problems }
+  return { values, wrong, positionals, after_unknown, problems }
 }
 
 type Token = { rawName: string; value?: string | undefined; inlineValue?: boolean | undefined }

@@ -62,6 +62,10 @@ test.each([
   [['preview', 'down', '--key', ' '], '--key is empty'],
   [['service', 'list', '-o', 'xml'], '-o must be one of table, json, yaml, csv, name'],
   [['service', 'set-ha', 'x', '--token', 'y'], 'there is no option --token'],
+  [
+    ['service', 'set-ha', 'x', '--sync-replicas', '1'],
+    'there is no option --sync-replicas; did you mean --sync? (howdah help',
+  ],
   [['service', 'list', '--data-dir', '/x'], 'there is no option --data-dir'],
   [['service', 'list', '--constructor'], 'there is no option --constructor'],
 ])('howdah %j is refused', (words, message) => {
