@@ -49,6 +49,7 @@ export const option_names: Readonly<Record<string, string>> = {
   addons: 'addon',
   expires_at: 'expires',
   vpc_id: 'vpc',
+  target_time: 'at',
 }
 
 /** Of every noun. */
@@ -151,7 +152,11 @@ export const extras: { readonly [Name in EndpointName]?: Extra } = {
     options: {
       now: { description: 'As the parent is now; so without any of the three.' },
       'last-snapshot': { description: 'As in its newest snapshot, which is the cheapest.' },
-      at: { value: 'moment', description: 'As it was then: 15m ago, yesterday 14:00, 2026-11-15T12:00:00Z.' },
+      at: {
+        value: 'moment',
+        description: 'As it was then: 15m ago, yesterday 14:00, 2026-11-15T12:00:00Z.',
+        member: 'target_time',
+      },
       ...password_option,
     },
     body: forkBody,

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import type { TSchema } from 'typebox'
 import { factsOf } from '#contract/example.ts'
+import { isPathIdName } from '#contract/id.ts'
 import { type Input, type Option, UsageError } from '../command.ts'
 import { parseMoment } from './moment.ts'
 
@@ -75,8 +76,9 @@ export function jsonFrom(what: string, text: string): unknown {
   }
 }
 
-/** Moments are written more easily here than in JSON. */
+/** Moments are written more easily here than in JSON, and things have names. */
 function inWords(name: string, description: string): string {
+  if (isPathIdName(name)) return description.replace('The id of', 'The id or name of')
   const such_as = isAhead(name) ? '2h, tomorrow 14:00' : '15m ago, yesterday 14:00'
   return description.replace('RFC 3339, with a zone.', `Such as ${such_as}, 2030-01-31T12:00:00Z.`)
 }

@@ -104,7 +104,7 @@ const rows: readonly [name: EndpointName, words: string, kept?: string][] = [
   ['runQuery', 'service sql market --query values(1) --row-limit 1'],
   ['drillService', 'service drill market'],
   ['getRestorable', 'service restorable market'],
-  ['rewindService', 'service rewind market --target-time {now} --yes'],
+  ['rewindService', 'service rewind market --at {now} --yes'],
   ['undoRewind', 'service undo-rewind market --yes'],
   ['forkService', 'service fork market --now --name copy', 'copy'],
   ['resetService', 'service reset copy --yes'],
