@@ -81,11 +81,12 @@ function split(own: Options, words: readonly string[]) {
     if (token.kind === 'positional') positionals.push(token.value)
     if (token.kind !== 'option') continue
     const option = Object.hasOwn(own, token.name) ? own[token.name] : undefined
-    const problem = problemOf(option, token, own)
+    const nearest = option === undefined ? nearestOption(token.rawName.replace(/^-+/, ''), own) : undefined
+    const problem = problemOf(option, token, nearest)
     if (problem === undefined) values.set(token.name, [...(values.get(token.name) ?? []), token.value ?? ''])
     else {
       problems.push(problem)
-      wrong.add(token.name)
+      wrong.add(nearest ?? token.name)
       if (option === undefined) after_unknown.add(positionals.length)
     }
   }
@@ -94,12 +95,10 @@ function split(own: Options, words: readonly string[]) {
 
 type Token = { rawName: string; value?: string | undefined; inlineValue?: boolean | undefined }
 
-function problemOf(option: Option | undefined, token: Token, known: Options): string | undefined {
+function problemOf(option: Option | undefined, token: Token, nearest: string | undefined): string | undefined {
   const { rawName, value, inlineValue } = token
-  if (option === undefined) {
-    const nearest = nearestOption(rawName.replace(/^-+/, ''), known)
+  if (option === undefined)
     return `there is no option ${rawName}${nearest === undefined ? '' : `; did you mean --${nearest}?`}`
-  }
   const needs_value = takesValue(option)
   const next_option = inlineValue !== true && value?.startsWith('--') === true
   if (needs_value && (value === undefined || next_option)) return `${rawName} needs a value`

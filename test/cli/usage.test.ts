@@ -56,7 +56,10 @@ test.each([
   [['service', 'create', '--nam', 'x'], 'there is no option --nam; did you mean --name?'],
   [['service', 'create', 'x', '--replica-count', '1'], 'there is no option --replica-count; did you mean --replicas?'],
   [['service', 'resize', 'x', '--cpu-milis', '500'], 'there is no option --cpu-milis; did you mean --cpu?'],
-  [['service', 'rewind', 'x', '--target-time', 'now'], 'there is no option --target-time; did you mean --at?'],
+  [
+    ['service', 'rewind', 'x', '--target-time', 'now'],
+    'there is no option --target-time; did you mean --at? (howdah help',
+  ],
   [['service', 'fork', 'x', '--target-time', 'now'], 'there is no option --target-time; did you mean --at?'],
   [['service', 'create'], '<name> is missing (howdah help service create)'],
   [['service', 'delete'], '<service> is missing'],
