@@ -191,14 +191,13 @@ export async function findServiceOfProject(db: Sql, project_id: string, service_
   return (await withSets(db, rows))[0]
 }
 
+/** A statement that waited for a lock reads the row anew, but its subqueries, such as addresses, from before. So the lock comes first. */
 export async function lockServiceOfProject(tx: Sql, project_id: string, service_id: string) {
-  const rows = await tx.query(
-    sql<StoredRow>`
-      select ${columns} from services
-      where service_id = ${service_id} and project_id = ${project_id} and ended_at is null for update`,
+  await tx.query(
+    sql`select from services where service_id = ${service_id} and project_id = ${project_id} for update`,
     'lock service of project',
   )
-  return (await withSets(tx, rows))[0]
+  return findServiceOfProject(tx, project_id, service_id)
 }
 
 /** Absent members choose all. */

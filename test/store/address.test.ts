@@ -8,8 +8,9 @@ import { NoAddress, type Provider } from '#providers/provider.ts'
 import { storeIsUnreachable } from '#server/store/db.ts'
 import { type AddressRole, findLeaving, releaseAddresses, takeAddress } from '#server/address.ts'
 import { newId } from '#server/id.ts'
-import { findService, removeService } from '#server/service/store.ts'
+import { findService, lockServiceOfProject, removeService } from '#server/service/store.ts'
 import { migrate } from '#server/store/migrate.ts'
+import { until } from '#test/until.ts'
 import { openTestDb, withDb } from './test-store.ts'
 
 const db = shared(openTestDb)
@@ -48,6 +49,19 @@ const take = (owner_id: string, role: AddressRole = 'service', vpc?: { id: numbe
 test('owners that take an address at the same time each get one of their own', async () => {
   const taken = await Promise.all(Array.from({ length: 12 }, () => take(newId())))
   expect(new Set(taken.map(({ port }) => port)).size).toBe(12)
+})
+
+test('a request that waited for the lock of a service finds the addresses that were taken meanwhile', async () => {
+  const service = await insertService()
+  let waiting: ReturnType<typeof lockServiceOfProject> | undefined
+  await db.transaction(async (tx) => {
+    await lockServiceOfProject(tx, 'project000', service)
+    waiting = db.transaction((other) => lockServiceOfProject(other, 'project000', service))
+    await until(async () => (await db.query('select from pg_locks where not granted')).length > 0)
+    await takeAddress(tx, { provider, region_code: 'local', owner_id: service, role: 'pooler' })
+    await tx.query('update services set pooler = true where service_id = $1', [service])
+  })
+  expect(await waiting).toMatchObject({ pooler: true, addresses: [{ role: 'pooler', port: 1000 }] })
 })
 
 test('an owner has one address for each role and keeps it, and another one in a VPC until it has left', async () => {
