@@ -13,7 +13,7 @@ export type Column<Row> = {
   cell: (row: Row) => ReactNode
   /** At the right end, as narrow as its content: acts. */
   end?: boolean
-  /** Never on two lines. */
+  /** Never on two lines; but what names the row, as soon as it would take the place of other columns. */
   nowrap?: boolean
   /** Sentences: in a card they stand below their label. */
   long?: boolean
@@ -143,12 +143,7 @@ const Cells = memo(function AllCells<Row>({ columns, row }: CellsProps<Row>) {
 
 function Cell<Row>({ column, row, names_row }: { column: Column<Row>; row: Row; names_row: boolean }) {
   const content = column.cell(row)
-  if (names_row)
-    return (
-      <th scope="row" className={column.nowrap ? css['nowrap'] : undefined}>
-        {content}
-      </th>
-    )
+  if (names_row) return <th scope="row">{column.nowrap ? <div className={css['title']}>{content}</div> : content}</th>
   const kind = column.end ? css['end'] : column.nowrap ? css['nowrap'] : column.long ? css['long'] : ''
   return (
     <td className={`${kind} ${content === nothing ? css['none'] : ''}`} data-label={column.end ? '' : column.label}>

@@ -7,6 +7,7 @@ import { roleTests } from './every-role.ts'
 import { firstPageTests } from './first-page.ts'
 import { liveTests } from './live-changes.ts'
 import { longListTests } from './long-list.ts'
+import { longNameTests } from './long-names.ts'
 import { menuTests } from './menus.ts'
 import { openPageTests } from './open-page.ts'
 import { type Proxy, startProxy } from './proxy.ts'
@@ -36,6 +37,7 @@ describe('the first page', () =>
     () => browser,
     () => proxy,
   ))
+describe('long names', () => longNameTests(() => browser))
 describe('menus and tips', () => menuTests(() => browser))
 describe('other programs', () => programTests(() => browser))
 describe('what is shown at once', () =>
