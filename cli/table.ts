@@ -1,5 +1,6 @@
 // Lists for people and for programs: aligned columns, or JSON with --json. The rows are the same.
 import { visibleAt } from './visible.ts'
+import { padTo, widthOf } from './width.ts'
 
 export type Row = Record<string, string | number | boolean | null>
 
@@ -15,10 +16,10 @@ export function printRows(rows: readonly Row[], columns: readonly string[], as_j
 
 /** Each column as wide as its widest cell. */
 export function alignedLines(lines: readonly (readonly string[])[]): string[] {
-  const widths = lines[0]?.map((_, at) => Math.max(...lines.map((line) => (line[at] ?? '').length))) ?? []
+  const widths = lines[0]?.map((_, at) => Math.max(...lines.map((line) => widthOf(line[at] ?? '')))) ?? []
   return lines.map((line) =>
     line
-      .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+      .map((cell, at) => padTo(cell, widths[at] ?? 0))
       .join('  ')
       .trimEnd(),
   )

@@ -45,6 +45,21 @@ test('what is too wide for a terminal is cut, and nothing elsewhere', () => {
   expect(printed(wide, 'table')).toContain('x'.repeat(40))
 })
 
+test('letters of two columns and marks of none keep columns aligned', () => {
+  const names = [
+    { name: '漢字🐘', status: 'READY' },
+    { name: 'e\u0301', status: 'READY' },
+    { name: 'shop-1', status: 'READY' },
+  ]
+  expect(printed(names, 'table').split('\n').slice(1)).toEqual([
+    '漢字🐘  <READY>',
+    'e\u0301       <READY>',
+    'shop-1  <READY>',
+  ])
+  const wide = [{ name: '漢字'.repeat(10), status: 'READY' }]
+  expect(printed(wide, 'table', { width: 30 }).split('\n')[1]).toBe(`${'漢字'.repeat(5)}…   <READY>`)
+})
+
 test('what tells a thing from others is whole in a narrow terminal, and columns that have no space are named', () => {
   const [name, status] = ['shop-of-26-characters-name', '127.0.0.1:40000']
   expect(printed([{ name, status }], 'table', { width: 40 }).split('\n')[1]).toBe(`shop-of-26-characters-…  ${status}`)

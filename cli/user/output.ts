@@ -3,6 +3,7 @@
 import type { TSchema } from 'typebox'
 import type { Endpoint } from '#contract/endpoint.ts'
 import { factsOf } from '#contract/example.ts'
+import { cutTo, widthOf } from '../width.ts'
 import type { Terminal } from './terminal.ts'
 
 export const output_formats = ['table', 'json', 'yaml', 'csv', 'name'] as const
@@ -107,7 +108,7 @@ function cellOf(value: unknown): string {
 function tableOf(rows: readonly Item[], columns: readonly Column[], terminal: Terminal): string {
   const head = columns.map(({ title }) => title.toUpperCase().replaceAll('_', ' '))
   const lines = [head, ...cellsOf(rows, columns).map((line) => line.map((cell) => oneLine(cell) || '-'))]
-  const whole = head.map((_, index) => Math.max(...lines.map((line) => lengthOf(line[index] ?? ''))))
+  const whole = head.map((_, index) => Math.max(...lines.map((line) => widthOf(line[index] ?? ''))))
   const widths = fitted(whole, terminal.columns ?? Number.POSITIVE_INFINITY)
   const left_out = columns.slice(widths.length).map(({ title }) => title)
   const folded = left_out.length > 0 ? lines : lines.flatMap((line) => foldedLines(line, widths))
@@ -122,13 +123,13 @@ function tableOf(rows: readonly Item[], columns: readonly Column[], terminal: Te
   return [...table, ...more.flat()].join('\n')
 }
 
-const widthOf = (widths: readonly number[]) => sumOf(widths) + 2 * (widths.length - 1)
+const totalOf = (widths: readonly number[]) => sumOf(widths) + 2 * (widths.length - 1)
 
 /** The widths of the columns that are shown: the widest is cut first. */
 function fitted(whole: readonly number[], width_max: number): number[] {
   const widths = [...whole]
-  while (widths.length > 1 && widthOf(widths.map((width) => Math.min(width, whole_chars))) > width_max) widths.pop()
-  for (let over = widthOf(widths) - width_max; over > 0; over -= 1) {
+  while (widths.length > 1 && totalOf(widths.map((width) => Math.min(width, whole_chars))) > width_max) widths.pop()
+  for (let over = totalOf(widths) - width_max; over > 0; over -= 1) {
     const widest = widths.indexOf(Math.max(...widths))
     widths[widest] = Math.max(4, (widths[widest] ?? 0) - 1)
   }
@@ -143,14 +144,8 @@ function foldedLines(line: readonly string[], widths: readonly number[]): string
 }
 
 function padded(cell: string, width: number, terminal: Terminal): string {
-  const length = lengthOf(cell)
-  const shown =
-    length > width
-      ? `${Array.from(cell)
-          .slice(0, width - 1)
-          .join('')}…`
-      : cell
-  return terminal.coloured(shown) + ' '.repeat(Math.max(0, width - length))
+  const shown = cutTo(cell, width)
+  return terminal.coloured(shown) + ' '.repeat(Math.max(0, width - widthOf(shown)))
 }
 
 /** `status  READY`, a member a line; below an object its members. */
@@ -210,10 +205,6 @@ function scalarOf(value: unknown): string {
 
 function oneLine(text: string): string {
   return text.split('\n')[0] ?? ''
-}
-
-function lengthOf(text: string): number {
-  return Array.from(text).length
 }
 
 function sumOf(numbers: readonly number[]): number {
