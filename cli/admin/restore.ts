@@ -7,6 +7,7 @@ import { type BackupTarget, parseBackupTarget } from '#server/backup-target.ts'
 import type { Config } from '#server/config.ts'
 import { enterUserNamespace } from '#providers/local/host/user-namespace.ts'
 import { findIsolation, openInstallation, restoringOf } from '#server/installation.ts'
+import { isInCalendar } from '../calendar.ts'
 import { CommandError, UsageError } from '../command.ts'
 import type { OperatorCommand, OperatorInput } from '../operator-command.ts'
 import { withStore } from '../store.ts'
@@ -133,7 +134,8 @@ function parseTarget(text: string): BackupTarget {
 function parseTime(text: string | undefined): Date | undefined {
   if (text === undefined) return undefined
   const time = new Date(text)
-  if (/^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:\d\d)$/.test(text) && !Number.isNaN(time.getTime())) return time
+  const is_whole = /^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:\d\d)$/.test(text) && isInCalendar(text)
+  if (is_whole && !Number.isNaN(time.getTime())) return time
   throw new UsageError(`--at must be a time with its zone such as 2026-03-01T12:00:00Z, not ${JSON.stringify(text)}`)
 }
 

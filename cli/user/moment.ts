@@ -1,5 +1,6 @@
 // Moments and durations as people write them: `15m ago`, `in 7d`, `yesterday 14:00`, `2026-11-15 12:00`, RFC 3339. Pure: now comes in.
 import { parseDuration } from '#contract/duration.ts'
+import { isInCalendar } from '../calendar.ts'
 import { UsageError } from '../command.ts'
 
 /** bare: which way a duration without `ago` or `in` leads. The time of day is the machine's. */
@@ -25,7 +26,8 @@ export function parseMoment(text: string, now: Date, bare: 'ago' | 'in' = 'ago')
   if (/^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/i.test(words)) {
     const date = new Date(words.length === 10 ? `${words}T00:00` : words.replace(' ', 'T'))
     // As it was written where the API reads it so: a Date forgets microseconds.
-    if (!Number.isNaN(date.getTime())) return /T.{8}(\.\d+)?(Z|[+-].{5})$/.test(words) ? words : date.toISOString()
+    if (!Number.isNaN(date.getTime()) && isInCalendar(words))
+      return /T.{8}(\.\d+)?(Z|[+-].{5})$/.test(words) ? words : date.toISOString()
   }
   const [length_form, day_form] = bare === 'in' ? ['2h', 'tomorrow 14:00'] : ['15m ago', 'yesterday 14:00']
   throw new UsageError(
