@@ -126,7 +126,10 @@ export function unknownCommand(words: readonly string[], commands: readonly Row[
   const head = ['howdah', ...words.slice(0, known)].join(' ')
   const wrong = words[known]
   if (wrong === undefined) return new UsageError(`say which: ${head} ${next.join(', ')}`)
-  const meant = nearestOf(wrong, next)
+  if (wrong.startsWith('-')) return new UsageError(`${wrong} stands where a command does; options follow it`)
+  // The verb alone: most often that of a service.
+  const of_noun = known === 0 ? names.find(([, verb]) => verb === wrong)?.join(' ') : undefined
+  const meant = of_noun ?? nearestOf(wrong, next)
   const list = ['howdah help', ...words.slice(0, known)].join(' ')
   const way = meant === undefined ? `${list} lists them all` : `did you mean ${head} ${meant}?`
   return new UsageError(`there is no command ${JSON.stringify(words.slice(0, known + 1).join(' '))}; ${way}`)

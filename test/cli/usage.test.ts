@@ -50,6 +50,8 @@ test('options, positionals and settings may come in any order', () => {
 
 test.each([
   [['service'], 'say which: howdah service list, create'],
+  [['psql', 'shop'], 'there is no command "psql"; did you mean howdah service psql?'],
+  [['--profile', 'dev', 'whoami'], '--profile stands where a command does; options follow it'],
   [['service', 'lst'], 'there is no command "service lst"; did you mean howdah service list?'],
   [['servce', 'list'], 'there is no command "servce"; did you mean howdah service?'],
   [['service', 'explode'], 'there is no command "service explode"; howdah help service lists them all'],
