@@ -121,6 +121,16 @@ test.each([
   expect(() => linesOf(wanted, [shop])).toThrow(message)
 })
 
+test('a service that grows out of the shared size is told so', () => {
+  const shared = service({
+    name: 'small',
+    resources: [{ id: 'x', spec: { max_connections: 50, volume_type: 'local' } }],
+  })
+  expect(linesOf({ services: [{ name: 'small', cpu_millis: 500 }] }, [shared])).toEqual([
+    '~ service small: shared → 500 milli-cores, which restarts it',
+  ])
+})
+
 test('two services of one name cannot be told apart by it', () => {
   expect(() => linesOf({ services: [{ name: 'shop' }] }, [shop, shop])).toThrow('names are keys here')
 })

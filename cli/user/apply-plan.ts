@@ -142,7 +142,7 @@ function changesOf(wanted: WantedService, service: Service): Step[] {
     throw new UsageError(`service ${name}: there is no such size to change to`)
   }
   if (size !== 'shared' && size.cpu_millis !== cpu_millis) {
-    const line = `~ service ${name}: ${cpu_millis} → ${size.cpu_millis} milli-cores, which restarts it`
+    const line = `~ service ${name}: ${cpu_millis || 'shared'} → ${size.cpu_millis} milli-cores, which restarts it`
     steps.push({ endpoint: 'resizeService', service: name, body: size, line, is_risky: true })
   }
   const { environment_tag: environment = metadata.environment, pooler = connection_pooler !== undefined } = wanted
