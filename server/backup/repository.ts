@@ -148,7 +148,7 @@ export async function initRepository(place: Place): Promise<string> {
   const files = backupFilesOf(place.data_dir)
   if (await findOwnRepository(files)) {
     throw new RepositoryRefused(
-      `this installation has a repository already; its recovery key was shown when it was made`,
+      `this installation has a repository already, whose recovery key was shown when it was made; for another one stop the server, move ${files.folder} away, and run this again`,
     )
   }
   await ensureBackupFolder(files)

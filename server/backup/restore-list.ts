@@ -33,7 +33,9 @@ export async function listRestorable(source: Source): Promise<Restorable[]> {
       const { service_id, name } = JSON.parse(row) as { service_id: string; name: string } // as our own table has it
       const oldest = snapshots[service_id]?.at(-1)?.taken_at
       if (oldest === undefined) return { service_id, name, restorable_from: '', restorable_until: '' }
-      return { service_id, name, restorable_from: oldest > first ? oldest : first, restorable_until: until }
+      const from = oldest > first ? oldest : first
+      // Where nothing was written since the first metadata, there is no newer WAL either.
+      return { service_id, name, restorable_from: from, restorable_until: until > from ? until : from }
     })
   })
 }
