@@ -57,7 +57,7 @@ export function newMcpServer(options: McpOptions): Server {
     const tool = tools.get(params.name)
     if (tool === undefined)
       return refusal(
-        `there is no tool ${params.name} here; a connection that only reads has none that changes anything`,
+        `there is no tool ${params.name} here${world.writes ? '' : '; a connection that only reads has none that changes anything'}`,
       )
     if (calls.size >= calls_at_once_max)
       return refusal(`${calls_at_once_max} calls are under way; wait for their answers`)
@@ -91,7 +91,10 @@ async function callTool(
   args: Record<string, unknown>,
 ): Promise<CallResult> {
   const unknown = Object.keys(args).filter((name) => tool.inputSchema.properties[name] === undefined)
-  if (unknown.length > 0) return refusal(`${unknown.join(', ')}: not known to ${tool.name}`)
+  if (unknown.length > 0) {
+    const known = Object.keys(tool.inputSchema.properties).join(', ')
+    return refusal(`${unknown.join(', ')}: not known to ${tool.name}, which takes ${known || 'nothing'}`)
+  }
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     const error = new DOMException(`it took longer than ${call_seconds_max} s`, 'TimeoutError')

@@ -45,6 +45,8 @@ describe('with a personal access token', () => {
     }
     const writes = await call(client, 'run_sql', { service_id: 'shop', query: 'create table t ()', mode: 'write' })
     expect(writes.isError).toBe(true)
+    const misspelt = await call(client, 'run_sql', { service: 'shop', query: 'select 1' })
+    expect(misspelt.text).toMatch(/^service: not known to run_sql, which takes .*service_id, query/)
     const tries = await call(client, 'run_sql', { service_id: 'shop', query: 'create table t ()' })
     expect(tries.text).toContain('read-only transaction')
   })
