@@ -25,7 +25,9 @@ export function Problem({ error, onRetry, shown_elsewhere = [] }: ProblemProps) 
     <div className={css['problem']} role="alert">
       <Icon name="warning" />
       <div className={css['body']}>
-        <p className={css['message']}>{fault === undefined ? withoutServer(error) : <Linked text={fault.message} />}</p>
+        <p className={css['message']}>
+          {fault === undefined ? withoutServer(error) : <Linked text={sentenceOf(fault)} />}
+        </p>
         {lines.map((line) => (
           <p key={line}>{line}</p>
         ))}
@@ -40,6 +42,10 @@ export function Problem({ error, onRetry, shown_elsewhere = [] }: ProblemProps) 
     </div>
   )
 }
+
+/** Its details follow right below or stand at their fields, without the name that the API has for them. */
+const sentenceOf = ({ message, details }: Fault) =>
+  details === undefined ? message : (message.split('; details ')[0] ?? message)
 
 const named_form = /(?<!deleted )\b(service|VPC) ([a-z0-9]+) \(([^)]*)\)/
 

@@ -23,6 +23,8 @@ export function longNameTests(started: () => TestBrowser): void {
     await page.getByRole('heading', { name, level: 1 }).waitFor()
     const { height } = (await page.getByRole('button', { name: 'Find and act' }).boundingBox()) ?? {}
     expect(height).toBeLessThan(48)
+    const project = page.getByRole('navigation', { name: 'Where this is' }).getByRole('link').first()
+    expect(await project.evaluate((link) => link.scrollWidth <= link.clientWidth)).toBe(true)
     expect(wrong).toEqual([])
     await howdah.call('DELETE', `${howdah.services}/${service_id}`)
   })
