@@ -8,6 +8,7 @@ import { commands_by_hand } from './by-hand.ts'
 import { derivedCommands } from './command-of.ts'
 import type { Context, UserCommand } from './context.ts'
 import { first_nouns, noun_aliases } from './extras.ts'
+import { optionNameOf } from './request-of.ts'
 import { openSession, type Session, type Surroundings } from './session.ts'
 
 /** A command by hand comes instead of the derived command of its name. */
@@ -83,7 +84,8 @@ function inWords(error: unknown, input: Input, { options }: UserCommand): unknow
   if (!(error instanceof Fault)) return error
   // They follow right below, without the name that the API has for them.
   const [message = ''] = error.details === undefined ? [error.message] : error.message.split('; details ')
-  const lines = [message, ...(error.details?.split('\n') ?? []).map((line) => `  ${line}`)]
+  const details = error.details?.split('\n') ?? []
+  const lines = [message, ...details.map((line) => `  ${input.isSet('body') ? line : withOptions(line, options)}`)]
   if (error.code === 'UNAUTHORIZED') {
     lines.push(
       process.env['HOWDAH_TOKEN'] && !input.isSet('profile')
@@ -98,6 +100,14 @@ function inWords(error: unknown, input: Input, { options }: UserCommand): unknow
   return new CommandError(lines.join('\n'), {
     exit_code: exit_by_status[error.status] ?? exit_codes.failed,
     cause: error,
+  })
+}
+
+/** A member by its option, which is what a user wrote or can write: `--cpu: is required`. */
+function withOptions(line: string, options: Row['options'] = {}): string {
+  return line.replaceAll(/(?<=^|\s)(?:query)?\/([a-z_]+)(?![\w/])/g, (path, member: string) => {
+    const option = optionNameOf(member)
+    return options[option] === undefined ? path : `--${option}`
   })
 }
 

@@ -242,7 +242,7 @@ describe('what a command means', () => {
   }
 
   test.each([
-    ['service create shop --replicas 1 --sync 3', 3, '/sync_replica_count: must be at most /replica_count'],
+    ['service create shop --replicas 1 --sync 3', 3, '--sync: must be at most --replicas'],
     ['service create shop --cpu 3', 3, 'the sizes are'],
     ['service get nothing', 6, 'there is no service "nothing"'],
     ['service create shop --replicas many', 2, '--replicas must be a whole number'],
