@@ -92,6 +92,12 @@ test('one thing: its members, those of objects below it; after a change a row', 
   expect(printed(thing, 'table', { is_read: false })).toBe('NAME  STATUS\nshop  -')
 })
 
+test('of two spellings of a member one is shown, and programs get both', () => {
+  const twins = { type: 'apiKey', apiKey: { name: 'x' }, api_key: { name: 'x' } }
+  expect(printed(twins, 'table')).toBe('type     apiKey\napi_key\n  name  x')
+  expect(JSON.parse(printed(twins, 'json'))).toEqual(twins)
+})
+
 test('a message is a sentence, a text itself, nothing is nothing', () => {
   expect(printed({ message: 'soon' }, 'table', { is_read: false })).toBe('soon')
   for (const format of ['table', 'json', 'yaml'] as const) expect(printed('-----BEGIN', format)).toBe('-----BEGIN')

@@ -150,7 +150,9 @@ function padded(cell: string, width: number, terminal: Terminal): string {
 
 /** `status  READY`, a member a line; below an object its members. */
 function memberLines(item: Item, terminal: Terminal, before = ''): string {
-  const members = Object.entries(item).filter(([, value]) => value !== undefined && value !== null)
+  const members = Object.entries(item).filter(
+    ([name, value]) => value !== undefined && value !== null && !hasTwin(item, name),
+  )
   const width = Math.max(...members.map(([name]) => name.length))
   return members
     .map(([name, value]) => {
@@ -163,6 +165,17 @@ function memberLines(item: Item, terminal: Terminal, before = ''): string {
       return `${before}${name.padEnd(width)}  ${shown}`
     })
     .join('\n')
+}
+
+/** The spec's `apiKey` stands beside `api_key`, with the same value. */
+function hasTwin(item: Item, name: string): boolean {
+  return (
+    /[A-Z]/.test(name) &&
+    Object.hasOwn(
+      item,
+      name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    )
+  )
 }
 
 /** Members of the first item with one value. */
