@@ -69,6 +69,8 @@ function given(members: readonly Member[], input: Input): Record<string, unknown
 }
 
 function impliedSize({ cpu_millis, memory_gbs }: SizeInput, needs_both: boolean): SizeInput {
+  if (needs_both && cpu_millis === undefined && memory_gbs === undefined)
+    throw new UsageError('--cpu or --memory is missing; one of them is enough')
   if ((cpu_millis === undefined) === (memory_gbs === undefined)) return {}
   const size = parseSize({ cpu_millis, memory_gbs }, 'shared', true)
   // What is no size is the server's to refuse, with all sizes in its words; where it needs both it would ask for the other one.

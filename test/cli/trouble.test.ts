@@ -166,6 +166,8 @@ test('the console’s address of a service is printed; metrics are drawn', async
   expect(await howdahHere(['open', 'logs'])).toMatchObject({ code: 2, stdout: '' })
   expect((await howdahHere(['service', 'list'])).stdout).toMatch(/shown .* 0\.5 CPU 2 GB /)
   expect((await howdahHere(['service', 'metrics', 'shown'])).code).toBe(0)
+  const sizeless = await howdahHere(['service', 'resize', 'shown'])
+  expect(sizeless).toMatchObject({ code: 2, stderr: expect.stringContaining('--cpu or --memory is missing; one') })
   const resized = await howdahHere(['service', 'resize', 'shown', '--cpu', '700'])
   expect(resized).toMatchObject({ code: 2, stderr: expect.stringContaining('--cpu is not that of a size; the sizes') })
 })
