@@ -9,7 +9,9 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import type { WantedService } from '#providers/provider.ts'
 import { signalIfThere } from '#providers/host/daemon.ts'
 import { listHostProcesses, wordsOf as commandOf } from '#providers/host/process.ts'
-import { ask, loginTo, noProcessBelow, settle } from '#test/provider/service-fixture.ts'
+import { askHaproxy } from '#providers/local/haproxy/control.ts'
+import { nodeOf } from '#providers/local/host/layout.ts'
+import { as_root, ask, loginTo, noProcessBelow, settle } from '#test/provider/service-fixture.ts'
 import { until } from '#test/until.ts'
 import {
   childOf,
@@ -64,6 +66,24 @@ test('the server of the replica goes on, with every commit, and so does the one 
   await write(ha, 'after')
   expect(await wordsOf(ha)).toBe('after,before,between')
   expect(await standbysOf(provider, wanted)).toEqual({ node_1: 'streaming' })
+})
+
+test('a dead primary is tried once by its relay, so that neither a client nor the next pass waits for more', async () => {
+  const ha = await newHa(1, 1)
+  const { world, provider, wanted } = ha
+  await failOver(ha, 0)
+  const { service_sockets } = nodeOf(world.directory, wanted.service_id, wanted.home.port, as_root)
+  const primary = await nodePid(world, wanted, 1)
+  process.kill(primary, 'SIGKILL')
+  await until(() => !existsSync(`/proc/${primary}`))
+  await expect(loginTo(provider, wanted)).rejects.toThrow()
+  const statistics = (await askHaproxy(service_sockets, 'relay', 'show stat')) ?? ''
+  const [names = [], ...rows] = statistics.split('\n').map((line) => line.split(','))
+  const counted = (name: string) => rows.find((row) => row[1] === 'node_1')?.[names.indexOf(name)]
+  expect({ connections_failed: counted('econ'), tried_again: counted('wretr') }).toEqual({
+    connections_failed: '1',
+    tried_again: '0',
+  })
 })
 
 test('a replica whose checkpointer has not read for whom commits wait does not take over as it runs', async () => {

@@ -90,7 +90,7 @@ export async function ensureRelayRemoved(host: HaHost, node: Node): Promise<void
 
 function relaySettingsOf({ sockets, listen, target, connections_max, words }: RelaySpec): HaproxySettings {
   const body = [
-    section('defaults', connection_defaults),
+    section('defaults', defaults),
     section(`listen ${asked_nodes}`, [
       ...listen.map(({ host, port }) => `bind ${host}:${port}`),
       `server node_${target.node} ${target.address.host}:${target.address.port} disabled`,
@@ -98,6 +98,14 @@ function relaySettingsOf({ sockets, listen, target, connections_max, words }: Re
   ].join('')
   return haproxySettingsOf({ name: 'relay', sockets, connections_max, body, words })
 }
+
+const defaults = [
+  ...connection_defaults,
+  // A primary that refuses a connection has died. HAProxy would wait a second and try again, three times, and keep waiting who must know of
+  // it: the client, and a login of the pass that replaces the primary. One that is merely busy is waited for.
+  'retries 0',
+  'timeout connect 8s',
+] as const
 
 /** A client that uses the service's folder finds the node's socket; PostgreSQL replaces the link when it listens there itself. */
 async function ensureServiceSocket(effect: Effect, node: Node): Promise<void> {

@@ -49,7 +49,6 @@ const no_authorities = ['.if version_atleast(2.6)', 'httpclient.ssl.verify none'
 /** For connections of clients to PostgreSQL. */
 export const connection_defaults = [
   'mode tcp',
-  'timeout connect 2s',
   'timeout queue 2s',
   // A session may be idle for as long as its client likes; 24 days is the longest that HAProxy can count.
   'timeout client 24d',

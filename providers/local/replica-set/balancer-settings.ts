@@ -61,6 +61,7 @@ function bodyOf({ listen, sockets, nodes }: BalancerSpec): string {
 const defaults = [
   ...connection_defaults,
   'balance roundrobin',
+  'timeout connect 2s',
   'timeout check 2s',
   // A node that refuses a connection is not tried again for it: the next takes it, at once.
   'retries 3',
