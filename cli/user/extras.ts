@@ -5,7 +5,7 @@ import type { QueryResult } from '#contract/query.ts'
 import type { Service } from '#contract/service.ts'
 import { type Options, UsageError } from '../command.ts'
 import type { Context } from './context.ts'
-import type { Answered, Ids } from './ids.ts'
+import type { Answered, Ended, Ids } from './ids.ts'
 import { parseMoment } from './moment.ts'
 import { type Column, columnsOf } from './output.ts'
 import { partOf, queryCsv, queryTable } from './query-table.ts'
@@ -34,9 +34,6 @@ export type Extra = {
   /** After the last wait; instead of printing a table. */
   after?: (context: Context, session: Session, ended: Ended) => Promise<void>
 }
-
-/** made: of the answer. seen: after the last wait. is_kept: what `keep` gave. */
-export type Ended = { made: Service; seen: Service | undefined; is_kept: boolean }
 
 /** Short names for options of members; every other one has the member's own. */
 export const option_names: Readonly<Record<string, string>> = {

@@ -5,6 +5,7 @@ import type { Client } from '#contract/client.ts'
 import type { Endpoint } from '#contract/endpoint.ts'
 import { isNotFound } from '#contract/fault.ts'
 import { path_ids, type PathIdName } from '#contract/id.ts'
+import type { Service } from '#contract/service.ts'
 import { CommandError, exit_codes } from '../command.ts'
 import { itemsOf } from './output.ts'
 
@@ -37,6 +38,8 @@ export function thingsOf({ path }: Pick<Endpoint, 'path'>): Things {
 export type Ids = Readonly<Record<string, string>>
 /** A request by the ids that its words meant, and what came of it. */
 export type Answered = { ids: Ids; body: Record<string, unknown> | undefined; answer: unknown }
+/** made: of the answer. seen: after the last wait. is_kept: whether a file has the password now. */
+export type Ended = { made: Service; seen: Service | undefined; is_kept: boolean }
 
 /** The id that the word is, or that of the thing with this name; only a name costs a request. above: the ids that lead to it. */
 export async function idOf(

@@ -5,8 +5,7 @@ import { type Connection, connectionLine, connectionOf } from '#contract/connect
 import type { Service } from '#contract/service.ts'
 import { type Context, formatOf } from './context.ts'
 import { ensureCa } from './ca.ts'
-import type { Ended } from './extras.ts'
-import type { Answered, Ids } from './ids.ts'
+import type { Answered, Ended, Ids } from './ids.ts'
 import { movePassword, pgpassFile, savePassword } from './pgpass.ts'
 import type { Session } from './session.ts'
 
