@@ -101,8 +101,8 @@ function relaySettingsOf({ sockets, listen, target, connections_max, words }: Re
 
 const defaults = [
   ...connection_defaults,
-  // A primary that refuses a connection has died. HAProxy would wait a second and try again, three times, and keep waiting who must know of
-  // it: the client, and a login of the pass that replaces the primary. One that is merely busy is waited for.
+  // A primary that refuses a connection has died. HAProxy would try it again three times, a second apart: so long would clients wait, and a
+  // pass that logs in, before the next pass replaces the primary. A busy primary is waited for.
   'retries 0',
   'timeout connect 8s',
 ] as const
