@@ -65,6 +65,8 @@ async function start(it: PlainPostgres, primary_conninfo: string): Promise<void>
     listen_addresses: '',
     port: String(it.port),
     primary_conninfo,
+    // Of Howdah's own standbys: else one that asks a moment too early waits for five seconds.
+    wal_retrieve_retry_interval: '100ms',
     recovery_init_sync_method: 'syncfs',
   }
   const words = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
