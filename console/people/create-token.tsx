@@ -2,10 +2,10 @@
 import { useState } from 'react'
 import type { Role } from '#contract/endpoint.ts'
 import { nameProblem } from '#contract/problem.ts'
-import { Button } from '../part/button.tsx'
 import { CopyButton } from '../part/copy.tsx'
 import { Dialog, FormDialog } from '../part/dialog.tsx'
-import { CheckField, SelectField, TextField } from '../part/field.tsx'
+import { SelectField, TextField } from '../part/field.tsx'
+import { KeepIt } from '../part/keep-it.tsx'
 import { layout } from '../part/layout.tsx'
 import { problemAt } from '../part/problem.tsx'
 import { useAct } from '../query.ts'
@@ -74,12 +74,7 @@ function Secret({ secret, onClose }: { secret: string; onClose: () => void }) {
         <CopyButton text={secret} label="Copy the token" />
         <CopyButton text={`export HOWDAH_TOKEN=${secret}`} label="Copy as HOWDAH_TOKEN=" />
       </div>
-      <div className={layout['row']}>
-        <CheckField label="I have it" checked={has_it} onChange={setHasIt} />
-        <Button kind="primary" reason={has_it ? undefined : 'say first that you have it'} onPress={onClose}>
-          Close for ever
-        </Button>
-      </div>
+      <KeepIt what="token" has_it={has_it} onHasIt={setHasIt} onClose={onClose} />
     </Dialog>
   )
 }

@@ -1,12 +1,11 @@
 // The password of a new service, shown once: with what to do with it, until its reader says that it is kept. It is not shown again.
-import { useBlocker } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Service } from '#contract/service.ts'
 import { connectionEnvironment, connectionOf } from '#contract/connection.ts'
 import { Button } from '../part/button.tsx'
 import { CopyButton } from '../part/copy.tsx'
 import { saveFile } from '../part/save-file.ts'
-import { CheckField } from '../part/field.tsx'
+import { KeepIt } from '../part/keep-it.tsx'
 import { layout } from '../part/layout.tsx'
 import { dropPassword, usePassword } from '../secret.ts'
 import { envText } from './env-text.ts'
@@ -20,11 +19,6 @@ export function PasswordPanel({ service }: { service: Service }) {
 function Shown({ service, password }: { service: Service; password: string }) {
   const [has_it, setHasIt] = useState(false)
   const { endpoint, service_id } = service
-  useBlocker({
-    shouldBlockFn: ({ next }) =>
-      !next.pathname.includes(service_id) && !has_it && !confirm('The password is not shown again. Leave this page?'),
-    enableBeforeUnload: !has_it,
-  })
   const connection = connectionOf(service)
   return (
     <section className={css['panel']} aria-label="The password, shown once">
@@ -49,16 +43,13 @@ function Shown({ service, password }: { service: Service; password: string }) {
           </Button>
         )}
       </div>
-      <div className={layout['row']}>
-        <CheckField label="I have it" checked={has_it} onChange={setHasIt} />
-        <Button
-          kind="primary"
-          reason={has_it ? undefined : 'say first that you have it'}
-          onPress={() => dropPassword(service_id)}
-        >
-          Close for ever
-        </Button>
-      </div>
+      <KeepIt
+        what="password"
+        has_it={has_it}
+        onHasIt={setHasIt}
+        onClose={() => dropPassword(service_id)}
+        isShownAt={(pathname) => pathname.includes(service_id)}
+      />
     </section>
   )
 }

@@ -138,7 +138,11 @@ async function isInConsole(page: Page, to: URL): Promise<boolean> {
 /** As a link does, at half the price of loading everything anew. Every page has a title of its own, once it is there. */
 async function goTo(page: Page, { pathname, search }: URL): Promise<void> {
   const title = await page.title()
-  await page.evaluate((path) => history.pushState({}, '', path), pathname + search)
+  // The router knows by the place of an entry which way leads back to it.
+  await page.evaluate(
+    (path) => history.pushState({ __TSR_index: history.state.__TSR_index + 1 }, '', path),
+    pathname + search,
+  )
   await page.waitForFunction((old) => document.title !== old, title, { polling: 50 })
 }
 

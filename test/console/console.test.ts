@@ -12,6 +12,7 @@ import { menuTests } from './menus.ts'
 import { openPageTests } from './open-page.ts'
 import { type Proxy, startProxy } from './proxy.ts'
 import { programTests } from './registered-program.ts'
+import { secretTests } from './secrets.ts'
 import { shownAtOnceTests } from './shown-at-once.ts'
 
 let proxy: Proxy
@@ -47,6 +48,11 @@ describe('what is shown at once', () =>
   ))
 describe('a page that stays open', () =>
   openPageTests(
+    () => browser,
+    () => proxy,
+  ))
+describe('secrets', () =>
+  secretTests(
     () => browser,
     () => proxy,
   ))

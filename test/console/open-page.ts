@@ -101,56 +101,6 @@ export function openPageTests(started: () => TestBrowser, between: () => Proxy):
     await press('Close for ever')
   })
 
-  test.skipIf(no_browser)(`a dialog keeps what was typed, and its place for a password${no_browser}`, async () => {
-    const { page } = user
-    const { service_id } = await browser.howdah.createService({ name: 'held' })
-    await user.open(`${services()}/${service_id}`)
-    await press('Fork')
-    const dialog = page.getByRole('dialog')
-    await dialog.getByLabel('Name', { exact: true }).fill('held-twin')
-    await page.mouse.click(4, 400)
-    expect(await dialog.getByLabel('Name', { exact: true }).inputValue()).toBe('held-twin')
-    const { promise, resolve } = Promise.withResolvers<void>()
-    proxy.waits = { what: /^POST .*forkService$/, until: promise }
-    try {
-      await answer('Fork')
-      await dialog.locator('[aria-busy=true]').waitFor()
-      await page.keyboard.press('Escape')
-      await page.mouse.click(4, 400)
-    } finally {
-      proxy.waits = undefined
-      resolve()
-    }
-    await page.getByRole('heading', { name: 'held-twin', level: 1 }).waitFor()
-    await page.getByTestId('password').waitFor()
-    await page.getByRole('checkbox', { name: 'I have it' }).check()
-    await press('Close for ever')
-  })
-
-  test.skipIf(no_browser)(
-    `a password is shown also when its form was left before the answer${no_browser}`,
-    async () => {
-      const { page } = user
-      await user.open(`${services()}/new`)
-      await page.getByLabel('Name', { exact: true }).fill('left-early')
-      const { promise, resolve } = Promise.withResolvers<void>()
-      proxy.waits = { what: /^POST .*\/services$/, until: promise }
-      try {
-        await press('Create service')
-        await page.getByRole('link', { name: 'Cancel', exact: true }).click()
-        await page.getByRole('heading', { name: 'Services', level: 1 }).waitFor()
-      } finally {
-        proxy.waits = undefined
-        resolve()
-      }
-      await page.getByRole('link', { name: 'left-early', exact: true }).click()
-      await page.getByRole('link', { name: 'Connect', exact: true }).first().click()
-      await page.getByTestId('password').waitFor()
-      await page.getByRole('checkbox', { name: 'I have it' }).check()
-      await press('Close for ever')
-    },
-  )
-
   test.skipIf(no_browser)(`an act without a network has failed, and is not done later${no_browser}`, async () => {
     const { howdah } = browser
     const { service_id } = await howdah.createService({ name: 'lonely' })
