@@ -9,6 +9,7 @@ import { readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { isAlive, ownName, silenceMsOf, steadySeconds } from './process-name.ts'
+import { undefinedIfAbsent } from './read.ts'
 
 const poll_every_ms = 5
 const sign_of_life_ms = 2_000
@@ -45,38 +46,61 @@ async function withTurn<T>(folder: string, key: string, work: (requireTurn: Requ
   // In the name, not in the file: a file exists before its contents.
   const name = `${key}@${ownName().replaceAll('/', ',')}`
   const file = { wait: join(folder, `${name}.wait`), held: join(folder, `${name}.held`) }
-  let touched_ms = performance.now()
-  let is_lost = false
-  const stoodStill = () => (is_lost ||= performance.now() - touched_ms > own_silence_ms_max)
+  const removeFiles = () => Object.values(file).forEach((path) => rmSync(path, { force: true }))
+  let touched_ms = Infinity
+  const stoodStill = () => {
+    // Once it was so, it stays so: the files are touched no more.
+    if (performance.now() - touched_ms > own_silence_ms_max) touched_ms = -Infinity
+    return touched_ms === -Infinity
+  }
   const touch = () => {
     if (stoodStill()) return
     touched_ms = performance.now()
     Object.values(file).forEach(touchIfThere)
+  }
+  const wait = () => {
+    removeFiles()
+    writeFileSync(file.wait, '')
+    touched_ms = performance.now()
+    touch()
   }
   const requireTurn = () => {
     if (stoodStill()) throw new Error('the turn was lost: this process stood still')
   }
   const timer = setInterval(touch, sign_of_life_ms).unref()
   try {
-    writeFileSync(file.wait, '')
-    touch()
-    while (!isTaken(folder, key, name, file)) await pause(poll_every_ms * (1 + Math.random()))
-    requireTurn()
+    wait()
+    for (;;) {
+      const is_taken = isTaken(folder, key, name, file)
+      // It has no turn to lose yet, but others may have taken it for dead: it waits anew.
+      if (stoodStill()) wait()
+      else if (is_taken) break
+      else await pause(poll_every_ms * (1 + Math.random()))
+    }
     return await work(requireTurn)
   } finally {
     touched_ms = Infinity
     clearInterval(timer)
-    for (const path of Object.values(file)) rmSync(path, { force: true })
+    removeFiles()
   }
 }
 
 function isTaken(folder: string, key: string, name: string, file: { wait: string; held: string }): boolean {
   const others = othersOf(folder, key, name)
   if (!others.every((other) => other.endsWith('.wait') && other > `${name}.wait`)) return false
-  renameSync(file.wait, file.held)
+  renameIfThere(file.wait, file.held)
   if (!othersOf(folder, key, name).some((other) => other.endsWith('.held'))) return true
-  renameSync(file.held, file.wait)
+  renameIfThere(file.held, file.wait)
   return false
+}
+
+/** A process that takes this one for dead may have removed it. */
+function renameIfThere(from: string, to: string): void {
+  try {
+    renameSync(from, to)
+  } catch (error) {
+    undefinedIfAbsent(error)
+  }
 }
 
 /** Of processes that live; files of dead processes are removed. */

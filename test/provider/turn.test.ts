@@ -1,7 +1,7 @@
 // Turns among processes: none begins before the other has ended, however the clock is set, and the dead keep no turn.
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
@@ -99,6 +99,28 @@ test('a process that was stopped for so long that its turn may be another’s ha
   const clock = vi.spyOn(performance, 'now').mockReturnValue(waking)
   expect(requireAfterwards, 'work that outlives its turn needs none').not.toThrow()
   clock.mockRestore()
+})
+
+test('a process that stood still while it waited, and was taken for dead, waits anew', async () => {
+  const other = runModule(`
+    import { once } from 'node:events'
+    import { inTurn } from ${JSON.stringify(module)}
+    await inTurn(${JSON.stringify(turns)}, 'service', async () => {
+      console.log('in turn')
+      await once(process.stdin, 'data')
+    })
+    process.stdin.destroy()`)
+  await once(other.child.stdout ?? other.child, 'data')
+  const findOwn = () => readdirSync(turns).find((name) => name.endsWith('.wait'))
+  const mine = inTurn(turns, 'service', async (requireTurn) => requireTurn())
+  await until(() => findOwn() !== undefined)
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 11_000)
+  rmSync(join(turns, findOwn() ?? ''))
+  await until(() => findOwn() !== undefined)
+  clock.mockRestore()
+  other.child.stdin?.write('end\n')
+  await Promise.all([mine, other])
+  expect(readdirSync(turns)).toEqual([])
 })
 
 test('of the processes that find the maker of the backups dead, one at a time takes its place', async () => {
