@@ -37,6 +37,34 @@ test('a killed primary is replaced with every commit, the lost one follows as it
   expect(await wordsOf(ha)).toBe('round 0,round 1,round 2')
 })
 
+test('a pass that fails is not over before the start of the lost primary as a replica is', async () => {
+  const told: string[] = []
+  const starts = Promise.withResolvers<void>()
+  let is_armed = false
+  const effect = async (name: string) => {
+    if (!is_armed) return
+    if (name === 'replica: promote') {
+      await starts.promise
+      throw new Error('no promotion yet')
+    }
+    if (name !== 'postmaster: spawn') return
+    starts.resolve()
+    await until(() => told.includes('the pass is over'), { timeout_ms: 1000 }).catch(() => undefined)
+    told.push('the replica starts')
+  }
+  const ha = await newHa(1, 1, { effect })
+  const { world, provider, wanted } = ha
+  is_armed = true
+  process.kill(await nodePid(world, wanted, 0), 'SIGKILL')
+  await expect(provider.service.apply(wanted)).rejects.toThrow('no promotion yet')
+  told.push('the pass is over')
+  await until(() => told.includes('the replica starts'))
+  expect(told).toEqual(['the replica starts', 'the pass is over'])
+  is_armed = false
+  await kindsUntilSettled(ha)
+  expect(await standbysOf(provider, wanted)).toEqual({ node_0: 'streaming' })
+})
+
 test('a node that was lost on its way to be the primary follows the next one as it lies there', async () => {
   let lose: (() => Promise<void>) | undefined
   const effect = async (name: string) => {

@@ -29,7 +29,6 @@ export type ObservedPrimary = { node: Node; events: ObservedEvent[]; waiting_for
 
 /** The first step of a pass over a service that should serve: the rest of the pass works on the node that it returns. */
 export async function ensurePrimary(host: HaHost, base: Node, wanted: WantedService): Promise<ObservedPrimary> {
-  await host.jobs.end(rejoinJobOf(base))
   const primary = await findPrimary(base)
   const node = leaderOf(base, primary)
   const standbys = (await listNodesWithData(base)).filter((number) => number !== primary.node)

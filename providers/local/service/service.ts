@@ -12,7 +12,7 @@ import { isReplaceable } from '../postgres/nodes.ts'
 import { ensureResumed } from '../pooler/pooler.ts'
 import { inForce } from '../postgres/port-in-force.ts'
 import { findLeader } from '../postgres/primary.ts'
-import { ensurePromoted, startAsPrimary } from '../ha/promotion.ts'
+import { ensurePromoted, rejoinJobOf, startAsPrimary } from '../ha/promotion.ts'
 import { ensureReplayable, ensureReplayRemoved } from '../wal/replay.ts'
 import { spare_job } from '../postgres/spare.ts'
 import { findPostmaster, type Postmaster } from '../postgres/process.ts'
@@ -45,11 +45,7 @@ const look_again_when_hopeless_seconds = 60
 export async function applyService(host: ServiceHost, wanted: WantedService): Promise<ObservedService> {
   const own = nodeOf(host.directory, wanted.service_id, wanted.home.port, host.as_root)
   const known = await statIfThere(own.home)
-  const observed = await observe(host, own, wanted).catch((error: unknown): ObservedService => {
-    // A planted entry in its folders must not be touched; nothing more can be known.
-    if (error instanceof Planted) return { ...setback('not_serving', error.message), snapshots: [] }
-    throw error
-  })
+  const observed = await observe(host, own, wanted)
   // A caller that waits for a new service, or for a new primary, does not wait for the spare of the next service.
   if (known) {
     host.beginSpare()
@@ -60,8 +56,17 @@ export async function applyService(host: ServiceHost, wanted: WantedService): Pr
 
 async function observe(host: ServiceHost, own: Node, wanted: WantedService): Promise<ObservedService> {
   const base = listeningAt(own, wanted.reach.port)
-  if (wanted.deleted) return { ...(await ensureServiceRemoved(host, base)), snapshots: [] }
-  return await withExchange(host, base, wanted, () => observeInForce(host, base, wanted))
+  try {
+    if (wanted.deleted) return { ...(await ensureServiceRemoved(host, base)), snapshots: [] }
+    return await withExchange(host, base, wanted, () => observeInForce(host, base, wanted))
+  } catch (error) {
+    // A planted entry in its folders must not be touched; nothing more can be known.
+    if (error instanceof Planted) return { ...setback('not_serving', error.message), snapshots: [] }
+    throw error
+  } finally {
+    // This job starts a server, which only a pass may do that has its turn.
+    await host.jobs.end(rejoinJobOf(base))
+  }
 }
 
 async function observeInForce(host: ServiceHost, base: Node, wanted: WantedService): Promise<ObservedService> {
