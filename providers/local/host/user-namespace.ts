@@ -14,7 +14,7 @@ import { type HostProcess, identityOf, listHostProcesses } from '../../host/proc
 import { unprivileged } from '../../host/user-map.ts'
 import { isInside } from '../../host/privilege.ts'
 import { findProgram, system_env } from '../../host/program.ts'
-import { inTurn } from '../../host/turn.ts'
+import { inTurn, type RequireTurn } from '../../host/turn.ts'
 import type { UserMap } from '../../host/user-map.ts'
 
 /** How long a new namespace waits for the process that it is made for. */
@@ -24,7 +24,7 @@ const timeout_ms = 10_000
 /** Returns inside only: until then this process executes its own command line again, in the namespace. */
 export async function enterUserNamespace(data_dir: string, map: UserMap): Promise<void> {
   if (isInside(map)) return
-  const namespace = await inTurn(data_dir, 'isolation', () => ensureNamespace(data_dir, map))
+  const namespace = await inTurn(data_dir, 'isolation', (requireTurn) => ensureNamespace(data_dir, map, requireTurn))
   const again = [process.execPath, ...process.execArgv, ...process.argv.slice(1)]
   process.execve?.('/bin/sh', ['sh', ...wordsToEnter(namespace, again)])
   assert.fail('a process that goes on is outside')
@@ -46,7 +46,7 @@ export function wordsToEnter({ pid, inode }: Namespace, command: readonly string
 
 /** Makes one, becomes another user in it, and releases it. Throws the error of the first step that this host refuses. */
 export async function tryUserNamespace(map: UserMap): Promise<void> {
-  const pid = await makeNamespace(map)
+  const pid = await makeNamespace(map, () => undefined)
   try {
     await run(await getProgram('nsenter'), [`--user=/proc/${pid}/ns/user`, '--', ...asUser(unprivileged), 'true'])
   } finally {
@@ -54,11 +54,11 @@ export async function tryUserNamespace(map: UserMap): Promise<void> {
   }
 }
 
-async function ensureNamespace(data_dir: string, map: UserMap): Promise<Namespace> {
+async function ensureNamespace(data_dir: string, map: UserMap, requireTurn: RequireTurn): Promise<Namespace> {
   try {
     const found = await findNamespace(map)
     if (found !== undefined) return found
-    const pid = await makeNamespace(map)
+    const pid = await makeNamespace(map, requireTurn)
     return { pid, inode: inodeOf(pid) }
   } catch (error) {
     const reason = messageOf(error)
@@ -92,7 +92,7 @@ function inodeOf(pid: number): number {
 }
 
 /** Returns the first process in it. */
-async function makeNamespace({ uids, gids }: UserMap): Promise<number> {
+async function makeNamespace({ uids, gids }: UserMap, requireTurn: RequireTurn): Promise<number> {
   // Its parent exits at once: a server would never reap a child that it does not know.
   const first = `unshare --user -- sh -c 'echo $$; exec sleep ${first_process_seconds} </dev/null >/dev/null 2>&1' &`
   const { stdout, stderr } = await run('/bin/sh', ['-c', first])
@@ -102,6 +102,8 @@ async function makeNamespace({ uids, gids }: UserMap): Promise<number> {
   try {
     await run(await getProgram('newuidmap'), [pid, ...uids.split(' ')])
     await run(await getProgram('newgidmap'), [pid, ...gids.split(' ')])
+    // Without its turn it may not be the only one, and later commands would enter the older of two.
+    requireTurn()
   } catch (error) {
     signalIfThere(Number(pid), 'SIGKILL')
     throw error
