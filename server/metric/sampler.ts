@@ -96,9 +96,18 @@ async function measure(provider: Provider, rows: readonly MeasuredRow[]): Promis
   const sampled_ms = Date.now()
   return rows.flatMap(({ service_id, project_id }) => {
     const metrics = measured.get(service_id)
-    return metrics === undefined ? [] : [{ service_id, project_id, sampled_ms, metrics }]
+    return metrics === undefined ? [] : [{ service_id, project_id, sampled_ms, metrics: credible(metrics) }]
   })
 }
+
+/** A tenant may replace the program that a value comes from. A value that no column takes would lose those of all services. */
+function credible(metrics: ServiceMetrics): ServiceMetrics {
+  const kept = { ...metrics }
+  for (const name of metric_names) if (!isCredible(metrics[name] ?? 0)) delete kept[name]
+  return kept
+}
+
+const isCredible = (value: number) => value === 0 || (value >= 1e-9 && value <= Number.MAX_SAFE_INTEGER)
 
 async function readLatest(db: Db, rows: readonly MeasuredRow[]): Promise<Sample[]> {
   if (rows.length === 0) return []

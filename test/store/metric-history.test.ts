@@ -2,6 +2,7 @@
 import { shared } from '#test/shared.ts'
 import { beforeEach, expect, test } from 'vitest'
 import type { MetricFunction } from '#contract/metric.ts'
+import { openMemoryProvider } from '#providers/memory/memory.ts'
 import { insertSamples, listLatest, listPoints, removeExpired, rollUp } from '#server/metric/store.ts'
 import { startSampler } from '#server/metric/sampler.ts'
 import { type Tier, tiers } from '#server/metric/tier.ts'
@@ -92,6 +93,39 @@ test('what is older than its tier keeps goes', async () => {
   )
   for (const tier of tiers) await removeExpired(db, tier)
   expect((await counted()).map((row) => 'bucket_seconds' in row && row.bucket_seconds)).toEqual([10, 60, 900])
+})
+
+test('a value that no column takes is left out, and the others of that moment are kept', async () => {
+  await db.query(`insert into projects (id, name) values ('project001', 'p')`)
+  await db.query(
+    `insert into services (service_id, project_id, name, region_code, service_type, environment,
+       password_verifier, state)
+     select id, 'project001', id, 'here', 'POSTGRES', 'DEV', '', 'serving' from unnest(array['lying00000', 'honest0000']) as id`,
+  )
+  const metrics = async () =>
+    new Map([
+      [
+        'lying00000',
+        { connections: 1e300, replication_lag_bytes: 1e308, cache_hit_ratio: 1e-300, disk_usage_bytes: 7 },
+      ],
+      ['honest0000', { connections: 2 }],
+    ])
+  const of_memory = { identity: 'here', delay_ms: 0, host: '127.0.0.1', ports: { first: 1, last: 2 } }
+  const provider = { ...openMemoryProvider(of_memory), metrics }
+  const sampler = startSampler({ db, log: newLog('silent'), providers: new Map([['here', provider]]) })
+  try {
+    const latest = async () => await listLatest(db, ['lying00000', 'honest0000'], tiers[0])
+    const rows = await until(async () => ((await latest()).length === 2 ? await latest() : undefined))
+    const none = { connections: null, replication_lag_bytes: null, cache_hit_ratio: null }
+    expect(new Map(rows.map((row) => [row.service_id, row]))).toMatchObject(
+      new Map([
+        ['lying00000', { ...none, disk_usage_bytes: 7 }],
+        ['honest0000', { connections: 2 }],
+      ]),
+    )
+  } finally {
+    await sampler.stop()
+  }
 })
 
 test('what another region’s server measured is shown by this one', async () => {
