@@ -28,6 +28,8 @@ const store_patience_ms = 150
 const pass_patience_ms = 1_000
 const heal_again_ms = { least: 100, most: 2_000 }
 const at_once_max = 8
+/** The newest, of one id: a server may die at every start, while the store is away for days. */
+const untold_max = 100
 
 export function newHealing(db: Db, log: Log): Healing {
   const closing = new AbortController()
@@ -50,7 +52,7 @@ export function newHealing(db: Db, log: Log): Healing {
     healing.set(id, state)
     do {
       const { events, again_ms } = await healOnce(provider, log, id)
-      untold.set(id, [...(untold.get(id) ?? []), ...events])
+      untold.set(id, [...(untold.get(id) ?? []), ...events].slice(-untold_max))
       const again_at = performance.now() + again_ms
       while (!signal.aborted && !state.called_again && performance.now() < again_at) await rest(heal_again_ms.least)
       state.called_again = false
