@@ -3,9 +3,9 @@ import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { linesOf } from './lines.ts'
 
-async function listLines(pieces: readonly Buffer[]): Promise<string[]> {
+async function listLines(pieces: readonly Buffer[], characters_max?: number): Promise<string[]> {
   const lines: string[] = []
-  for await (const line of linesOf(Readable.from(pieces, { objectMode: false }))) lines.push(line)
+  for await (const line of linesOf(Readable.from(pieces, { objectMode: false }), characters_max)) lines.push(line)
   return lines
 }
 
@@ -19,4 +19,13 @@ test('a line ends at a line feed alone, wherever a piece ends', async () => {
     expect(await listLines(pieces)).toEqual(lines)
   }
   expect(await listLines([Buffer.from('one\n')])).toEqual(['one'])
+})
+
+test('a line that does not end is not kept beyond its limit, and the next one is whole', async () => {
+  const pieces = [...Array<string>(1000).fill('0123456789'), 'the last of it\nthe next', ' one\n']
+  const lines = await listLines(
+    pieces.map((piece) => Buffer.from(piece)),
+    25,
+  )
+  expect(lines).toEqual(['012345678901234567890123456789', 'the next one'])
 })

@@ -2,11 +2,12 @@
 // text inside a line of JSON may have.
 import type { Readable } from 'node:stream'
 
-export async function* linesOf(stream: Readable): AsyncGenerator<string> {
+/** What a line has beyond these characters, and the piece that they end in, is left out. */
+export async function* linesOf(stream: Readable, characters_max = Infinity): AsyncGenerator<string> {
   let begun = ''
   for await (const piece of stream.setEncoding('utf8')) {
     const [first = '', ...others] = String(piece).split('\n')
-    begun += first
+    if (begun.length < characters_max) begun += first
     if (others.length === 0) continue
     yield begun
     begun = others.pop() ?? ''

@@ -26,6 +26,8 @@ const access_seconds = 60
 const silence_ms_max = 90_000
 /** Of a page of 500 objects. */
 const answer_bytes_max_default = 64 * 2 ** 20
+/** Far more than an object has. A line of a log is as long as a tenant likes. */
+const line_characters_max = 16 * 2 ** 20
 
 export function openConnection(source: KubeconfigSource) {
   const agent = new Agent({ keepAlive: true, maxSockets: 16 })
@@ -56,7 +58,7 @@ export function openConnection(source: KubeconfigSource) {
         silence.heard()
         // A connection that is cut may fail after its end, when no reader is left to hear of it.
         answer.on('error', () => undefined)
-        for await (const line of linesOf(answer)) {
+        for await (const line of linesOf(answer, line_characters_max)) {
           silence.heard()
           yield line
         }
