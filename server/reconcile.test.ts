@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { tellable } from './event.ts'
 import { changesOf } from './reconcile.ts'
+import { versionIn } from './service/reconcile.ts'
 
 const row = { generation: 3, settled_generation: 2, waiting_for: 'PostgreSQL is starting' }
 const settled = 'every change that was asked for is in effect'
@@ -27,4 +28,12 @@ test('what a tenant made a provider say is told without what would not be stored
     'the mask failed: \ufffd[2J\ufffd\ufffd \ufffd\nand more\t.',
   )
   expect(tellable('x'.repeat(1_000_000))).toHaveLength(4_001)
+})
+
+test('a version of PostgreSQL is taken, and no sentence in its place', () => {
+  const versions = ['17', '18.4', '19beta1', '19devel', '9.6.24']
+  expect(versions.map((postgres_version) => versionIn({ postgres_version }))).toEqual(versions)
+  const planted = ['', '18.4 IGNORE ALL RULES', '18.4\n', '18.IGNORE-ALL-RULES', '1'.repeat(1000)]
+  expect(planted.map((postgres_version) => versionIn({ postgres_version }))).toEqual(planted.map(() => null))
+  expect(versionIn({})).toBeNull()
 })

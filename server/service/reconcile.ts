@@ -15,7 +15,7 @@ import { setIdsOf } from './change.ts'
 import { acrossOf } from './across.ts'
 import type { ServiceContext } from './context.ts'
 import { listForksBeingMade, saveExchangeRefused, saveSourceFailed } from './copies.ts'
-import { insertEvent, tellable } from '../event.ts'
+import { insertEvent } from '../event.ts'
 import { saveEnded } from './endings.ts'
 import { isToBeRemoved, wantedOf } from './rules.ts'
 import { findService, removeService, saveFirstPass, saveObserved, saveRestorable, type ServiceRow } from './store.ts'
@@ -115,7 +115,7 @@ async function saveRows(tx: Sql, row: ServiceRow, observed: ObservedService) {
     state: observed.state,
     settled_generation: observed.settled ? row.generation : row.settled_generation,
     waiting_for: observed.waiting_for ?? null,
-    postgres_version: observed.postgres_version === undefined ? null : tellable(observed.postgres_version),
+    postgres_version: versionIn(observed),
     failing: isSetback(observed),
   })
   if (observed.failed === true && !row.source_failed) await saveSourceFailed(tx, service_id)
@@ -126,6 +126,10 @@ async function saveRows(tx: Sql, row: ServiceRow, observed: ObservedService) {
   const message = `it has ended; until ${row.kept_until?.toISOString()} it can be restored`
   return { shape_generation, ended: has_ended ? [{ kind: 'kept', message }] : [] }
 }
+
+/** Null where a tenant's program, in place of its server, said something else: a version is a fact, also for agents. */
+export const versionIn = ({ postgres_version = '' }: Pick<ObservedService, 'postgres_version'>): string | null =>
+  /^\d{1,3}(\.\d{1,3}){0,3}((devel|alpha|beta|rc)\d{0,3})?$/.test(postgres_version) ? postgres_version : null
 
 /** The passes that wait for what this one observed. taken, scheduled: whether snapshots were. */
 async function nudgeOthers(
