@@ -7,7 +7,7 @@ import { dirname } from 'node:path'
 
 /** For entries in folders of a service's user: a link is not followed, and opening a pipe does not block. */
 const read_safely = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
-const text_bytes_max = 1024 ** 2
+export const text_bytes_max = 1024 ** 2
 const scratch = Buffer.allocUnsafeSlow(16_384)
 
 export async function statIfThere(path: string): Promise<Stats | undefined> {
@@ -31,19 +31,24 @@ export async function readIfThere(path: string): Promise<string | undefined> {
   let file: number | undefined
   try {
     file = openSync(path, read_safely)
-    const chunks: Buffer[] = []
-    for (let size = 0; size < text_bytes_max;) {
-      const bytes = readSync(file, scratch)
-      if (bytes === 0) break
-      chunks.push(Buffer.from(scratch.subarray(0, bytes)))
-      size += bytes
-    }
-    return Buffer.concat(chunks).toString()
+    return readFrom(file, text_bytes_max).toString()
   } catch (error) {
     return undefinedIfAbsent(error)
   } finally {
     if (file !== undefined) closeSync(file)
   }
+}
+
+/** The next bytes of an open file: so many, or as many as it has. */
+export function readFrom(file: number, bytes_max: number): Buffer {
+  const chunks: Buffer[] = []
+  for (let size = 0; size < bytes_max;) {
+    const bytes = readSync(file, scratch, 0, Math.min(scratch.length, bytes_max - size), null)
+    if (bytes === 0) break
+    chunks.push(Buffer.from(scratch.subarray(0, bytes)))
+    size += bytes
+  }
+  return Buffer.concat(chunks)
 }
 
 /** The text of a small file; empty when it cannot be read: processes and their groups end while they are being read. */

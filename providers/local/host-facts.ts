@@ -8,6 +8,7 @@ import { availableParallelism, tmpdir, totalmem } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { messageOf } from '../host/message.ts'
+import { errorCode } from '../host/read.ts'
 import { newEffect } from './host/effect.ts'
 import { removeTree } from './host/remove-tree.ts'
 import { type PostgresInstallation, findInstallations, installationFor } from './postgres/installation.ts'
@@ -90,7 +91,7 @@ export async function copyOnWriteFact(directory: string): Promise<HostFact> {
     const remedy = attempt
       ? 'put the data directory on XFS or btrfs; until then services are copied in full'
       : 'make the directory writable for this user or choose another with --data-dir'
-    return { name, supported: false, finding: `not in ${directory} (${codeOf(error)})`, remedy }
+    return { name, supported: false, finding: `not in ${directory} (${errorCode(error) ?? messageOf(error)})`, remedy }
   } finally {
     if (attempt) await removeTree(attempt)
   }
@@ -133,7 +134,12 @@ async function programFact(needed: Needed): Promise<HostFact> {
     return { name, supported: true, finding: `${path}: ${stdout.trim().split('\n')[0]}` }
   } catch (error) {
     const remedy = `${repair} ${debian_package}; ${need}`
-    return { name, supported: false, finding: `${path} does not run (${lastLineOf(error)})`, remedy }
+    return {
+      name,
+      supported: false,
+      finding: `${path} does not run (${messageOf(error).trim().split('\n').at(-1)})`,
+      remedy,
+    }
   }
 }
 
@@ -224,12 +230,4 @@ function inGib(bytes: number): string {
 
 function nearestThere(path: string): string {
   return path === '/' || existsSync(path) ? path : nearestThere(dirname(path))
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : String(error)
-}
-
-function lastLineOf(error: unknown): string {
-  return error instanceof Error ? (error.message.trim().split('\n').at(-1) ?? '') : String(error)
 }

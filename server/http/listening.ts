@@ -1,5 +1,6 @@
 // Where the server listens, and how it stops: requests that are under way are answered, within the grace.
 import type { FastifyInstance } from 'fastify'
+import { errorCode } from '#providers/host/read.ts'
 import { type Config, shutdown_grace_seconds } from '../config.ts'
 import type { Log } from '../log.ts'
 import { within } from '../within.ts'
@@ -10,11 +11,11 @@ export async function listen(http: FastifyInstance, { host, port }: Pick<Config,
   try {
     return await http.listen({ host, port })
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    const code = errorCode(error)
     const reason =
       code === 'EADDRINUSE'
         ? `port ${port} of ${host} is in use; stop the program that has it, or choose another port with --port`
-        : `cannot listen on ${host} port ${port} (${String(code)}); choose others with --host and --port`
+        : `cannot listen on ${host} port ${port} (${code}); choose others with --host and --port`
     throw new Error(reason, { cause: error })
   }
 }

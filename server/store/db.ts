@@ -2,6 +2,7 @@
 // files; this file knows no table. int8 arrives as a number: none of ours comes near 2^53.
 import pg from 'pg'
 import { Fault } from '#contract/fault.ts'
+import { errorCode } from '#providers/host/read.ts'
 import type { Statement } from './sql.ts'
 
 /** Where a statement can run: the pool, or the transaction that a function was handed. */
@@ -89,7 +90,7 @@ export function openDb(url: string, bounds = server_bounds): Db {
 /** True for errors after which a caller may simply repeat: the store is unreachable, starting, too slow, too busy, or was restarted meanwhile. */
 export function storeIsUnreachable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  const code = errorCode(error) ?? ''
   // Classes 08 and 57P0: the connection or the server went; 53: it lacks resources; 25006: it is a standby just now; 57014 and 25P03: a
   // statement, or this server between two of them, took too long; 40P01: the transaction gave way in each of many deadlocks.
   if (/^(08|57P0|57014|53|25006|25P03|40P01)/.test(code)) return true
@@ -110,15 +111,14 @@ export async function despiteDeadlocks<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work()
     } catch (error) {
-      const deadlock = error instanceof Error && 'code' in error && error.code === '40P01'
-      if (!deadlock || met === deadlocks_max) throw error
+      if (errorCode(error) !== '40P01' || met === deadlocks_max) throw error
     }
   }
 }
 
 /** True when a statement names, or would remove, what another row depends on. */
 export function isForeignKeyViolation(error: unknown): error is Error & { constraint?: string } {
-  return error instanceof Error && 'code' in error && error.code === '23503'
+  return errorCode(error) === '23503'
 }
 
 export const unavailable = (): Fault =>

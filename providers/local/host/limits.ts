@@ -16,6 +16,7 @@ import { parseMounts } from '../../host/mounts.ts'
 import { mayGiveUsers } from '../../host/privilege.ts'
 import { type Owner, unprivileged } from '../../host/user-map.ts'
 import { system_env } from '../../host/program.ts'
+import { messageOf } from '../../host/message.ts'
 import { errorCode, textOrNothing } from '../../host/read.ts'
 
 export type Limits = {
@@ -82,7 +83,7 @@ async function tryOut(limits: Limits, hierarchy: Hierarchy): Promise<string | un
     return await limits.remove(probe_id).then(() => undefined)
   } catch (error) {
     await limits.remove(probe_id).catch(() => undefined)
-    return firstLine(error)
+    return messageOf(error).split('\n')[0]
   }
 }
 
@@ -262,8 +263,4 @@ function assertId(id: string): void {
 
 function quote(word: string): string {
   return `'${word.replaceAll("'", `'\\''`)}'`
-}
-
-function firstLine(error: unknown): string {
-  return error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
 }

@@ -7,12 +7,12 @@
 //    waits for the other end of a pipe.
 // 3. Names are removed and renamed below a handle; the system follows no link in the last component of either.
 // 4. Any other entry is `Planted`, an error that names it.
-import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats, statSync } from 'node:fs'
+import { closeSync, constants, fstatSync, lstatSync, openSync, type Stats, statSync } from 'node:fs'
 import { open, rename } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { basename, dirname } from 'node:path'
 import type { Owner } from '../../host/user-map.ts'
-import { errorCode, undefinedIfAbsent } from '../../host/read.ts'
+import { errorCode, readFrom, text_bytes_max, undefinedIfAbsent } from '../../host/read.ts'
 import { entriesOf, namesIn } from './entries.ts'
 import { as_folder, pathOf } from './handle.ts'
 import { removeTree } from './remove-tree.ts'
@@ -31,10 +31,8 @@ const as_new_file = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | 
 /** O_PATH, which Node has no name for: a handle of the entry itself, whatever it is, without opening it. */
 const as_entry = 0o10000000 | constants.O_NOFOLLOW
 
-const text_bytes_max = 1024 ** 2
 /** An archive of eight terabytes has so many. */
 const names_max = 1_000_000
-const scratch = Buffer.allocUnsafeSlow(16_384)
 
 /** The caller closes the handle. ENOENT is thrown when there is no such folder. */
 export function openFolder(folder: string, below = ''): number {
@@ -73,14 +71,7 @@ export function readBytes(folder: string, path: string, bytes_max: number): Buff
   const file = openFile(folder, path)
   if (file === undefined) return undefined
   try {
-    const chunks: Buffer[] = []
-    for (let size = 0; size < bytes_max;) {
-      const bytes = readSync(file, scratch, 0, Math.min(scratch.length, bytes_max - size), null)
-      if (bytes === 0) break
-      chunks.push(Buffer.from(scratch.subarray(0, bytes)))
-      size += bytes
-    }
-    return Buffer.concat(chunks)
+    return readFrom(file, bytes_max)
   } finally {
     closeSync(file)
   }

@@ -10,6 +10,7 @@ import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { messageOf } from '../../host/message.ts'
+import { errorCode } from '../../host/read.ts'
 import { copyTree } from '../host/copy-tree.ts'
 import { removeTree } from '../host/remove-tree.ts'
 import { syncTree } from '../host/tree.ts'
@@ -215,7 +216,7 @@ async function runVersion(program: string, uid: number | undefined): Promise<str
 }
 
 function problemOf(error: unknown, uid: number | undefined): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  const code = errorCode(error)
   if (code === 'ENOENT') return 'it has no postgres and initdb programs, neither itself nor in bin/'
   if (code === 'EACCES')
     return `user ${uid ?? process.getuid?.()} may not run its programs; every directory above needs mode 0711 or wider`

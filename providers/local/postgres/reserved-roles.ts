@@ -5,7 +5,7 @@
 // 2. None has a password or members, so no other role can alter, rename, drop or become it.
 // 3. A role of such a name without the mark, which no role administers, is replaced: no tenant can undo it, and a session
 //    that was opened as the old role has no rights of the new one.
-import type pg from 'pg'
+import pg from 'pg'
 import type { Effect } from '../host/effect.ts'
 import { TenantSetback } from './tenant-setback.ts'
 import { copy_role_prefix, pooler_role, standby_role } from '../../postgres/names.ts'
@@ -118,8 +118,8 @@ async function removeLeft(effect: Effect, client: pg.Client, role: ReservedRole,
   await effect('reserved role: remove')
   await endSessionsOf(client, oid)
   await client.query(`drop role ${role}`).catch((error: unknown) => {
-    if (!(error instanceof Error && 'code' in error && error.code === dependent_objects)) throw error
-    const detail = 'detail' in error && typeof error.detail === 'string' ? error.detail.split('\n')[0] : ''
+    if (!(error instanceof pg.DatabaseError && error.code === dependent_objects)) throw error
+    const detail = error.detail?.split('\n')[0] ?? ''
     throw new TenantSetback(
       `the role ${role} was not made by the control plane, which needs one of that name, and cannot be dropped (${detail}); revoke its privileges and drop its objects`,
     )

@@ -2,6 +2,7 @@
 // as long as it likes. A session that keeps such a change waiting is terminated, and an event reports it.
 import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
+import { errorCode } from '../../host/read.ts'
 import type { ObservedEvent } from '../../provider.ts'
 import type { Node } from '../host/layout.ts'
 import { withSuperuser } from './superuser.ts'
@@ -43,11 +44,10 @@ async function withAttempts<T>(work: () => Promise<T>): Promise<T> {
 /** Another transaction was faster, or the wait for a lock timed out. */
 function isMeantime(error: unknown): boolean {
   if (!(error instanceof Error)) return false
-  const code = 'code' in error ? error.code : undefined
   const [lock_timeout, deadlock, duplicate_role, duplicate_row] = ['55P03', '40P01', '42710', '23505']
   return (
     /tuple concurrently (updated|deleted)/.test(error.message) ||
-    [lock_timeout, deadlock, duplicate_role, duplicate_row].includes(String(code))
+    [lock_timeout, deadlock, duplicate_role, duplicate_row].includes(errorCode(error) ?? '')
   )
 }
 
