@@ -40,7 +40,7 @@ export async function ensureLogin(
   const probed = (ready?: Promise<unknown>) =>
     unlessStill(node, (given_up) => probeAt(host, vpc_id, { ...spec, given_up, ...(ready && { ready }) }))
   let role: ObservedRole = { events: [] }
-  let login = isKnown(host, wanted, postmaster, known_ms_max) ? await probed() : undefined
+  let login = isKnown(host, wanted, postmaster) ? await probed() : undefined
   if (login?.result !== 'ok') {
     const made = ensureRole(host, node, wanted)
     ;[login, role] = await together(probed(made), made)
@@ -80,15 +80,10 @@ async function ensureRole(host: ServiceHost, node: Node, wanted: WantedService):
   return observed
 }
 
-/** Whether this postmaster was observed to have all that this generation wants. */
-export function isKnown(
-  { roles_observed }: ServiceHost,
-  wanted: WantedService,
-  postmaster: Postmaster,
-  age_ms_max = Infinity,
-) {
+/** Whether this postmaster was observed, lately, to have all that this generation wants. */
+function isKnown({ roles_observed }: ServiceHost, wanted: WantedService, postmaster: Postmaster): boolean {
   const observed = roles_observed.get(wanted.service_id)
-  return observed?.what === seenOf(wanted, postmaster) && performance.now() - observed.at_ms < age_ms_max
+  return observed?.what === seenOf(wanted, postmaster) && performance.now() - observed.at_ms < known_ms_max
 }
 
 const seenOf = ({ generation, copies = [] }: WantedService, { pid }: Postmaster) =>

@@ -36,9 +36,9 @@ import { ensureRelay, ensureRelayOpen } from '../ha/relay.ts'
 import { nodeName } from '../ha/synchronous.ts'
 import { ensureOff, ensureServiceRemoved } from './ending.ts'
 import { withExchange } from './exchange.ts'
-import { ensureLogin, isKnown } from './login.ts'
+import { ensureLogin } from './login.ts'
 import { ensureMasked } from './prepared.ts'
-import { ensureStartFiles, startWith } from './start-files.ts'
+import { ensureStartFiles } from './start-files.ts'
 
 const look_again_when_hopeless_seconds = 60
 
@@ -72,7 +72,6 @@ async function observe(host: ServiceHost, own: Node, wanted: WantedService): Pro
 async function observeInForce(host: ServiceHost, base: Node, wanted: WantedService): Promise<ObservedService> {
   const { node, events, waiting_for, not_replaced } = await leaderFor(host, base, wanted)
   if (waiting_for !== undefined) return { ...setback('not_serving', waiting_for), events, snapshots: [] }
-  await beginEarly(host, node, wanted)
   const of_primary = await ensureAsWanted(host, node, wanted).catch(async (error: unknown) => {
     // Where a replica can take over, the next pass, which follows at once, lets it.
     if (error instanceof StandsStill) {
@@ -110,29 +109,15 @@ async function leaderFor(host: ServiceHost, base: Node, wanted: WantedService): 
   return { node: await findLeader(base), events: [] }
 }
 
-/** Where nothing has changed since the last pass, a snapshot need not wait for the rest of the pass. */
-async function beginEarly(host: ServiceHost, node: Node, wanted: WantedService): Promise<void> {
-  const { postmaster } = await findPostmaster(node)
-  if (postmaster?.ready && isKnown(host, wanted, postmaster)) await beginSnapshot(host, node, wanted)
-}
-
 async function ensureAsWanted(host: ServiceHost, found: Node, wanted: WantedService): Promise<Observed> {
   if (await isLost(found, wanted)) return lost(found)
   let node = found
-  const written: Start[] = []
   const source = await findSource(host, node, wanted)
   if (source !== undefined) {
     await ensureHome(host.effect, node)
-    // There is time for it while the data is copied. Should that need another version, it is written once more.
-    const meanwhile = async () => {
-      const likely = await installationAt(host, node, wanted)
-      if (typeof likely === 'string') return
-      written.push(await ensureStartFiles(host, node, wanted, likely))
-    }
-    const parent = await findLastWantedService(host.directory, source.service_id)
     const waiting =
       wanted.mask === undefined || wanted.source === undefined
-        ? await ensureForked(host, node, source, { parent, meanwhile })
+        ? await ensureForked(host, node, source, await findLastWantedService(host.directory, source.service_id))
         : await ensureMasked(host, node, wanted, wanted.source)
     if (waiting) return { state: 'absent', settled: false, events: [], ...waiting }
   }
@@ -146,7 +131,7 @@ async function ensureAsWanted(host: ServiceHost, found: Node, wanted: WantedServ
   await ensureHome(host.effect, node)
   await host.log_watch.ensureKept(node.log)
   const [start] = await together(
-    startWith(host, node, wanted, installation, written),
+    ensureStartFiles(host, node, wanted, installation),
     ensureDataDirectory(host, node, () => host.template(installation)),
   )
   if (wanted.power === 'off') return await ensureOff(host, node)
