@@ -15,8 +15,6 @@ export type ProbeSpec = {
   password_verifier: string
   /** Aborted when the server cannot answer any more. */
   given_up?: AbortSignal
-  /** Awaited before the login. Reaching the server and its TLS do not wait for it. */
-  ready?: Promise<unknown>
 }
 
 /** `other_password`: it serves, but not with the verifier that is wanted. */
@@ -31,37 +29,21 @@ const answer_bytes_max = 16_384
 /** `dial`: how the server is reached where it cannot be reached from this network. */
 export async function probe(spec: ProbeSpec, dial: (endpoint: Endpoint) => Duplex = dialHere): Promise<Probe> {
   const sockets: Duplex[] = []
-  const lateness = newLateness()
-  const { late } = lateness
+  const late = AbortSignal.timeout(timeout_ms)
   const expiry = spec.given_up ? AbortSignal.any([late, spec.given_up]) : late
   try {
     const tls = await reach(spec, dial, sockets, expiry)
-    lateness.pause()
-    await spec.ready
-    lateness.begin()
     const first = await exchange(tls, expiry)
     return first === firstMessageOf(spec.password_verifier) ? { result: 'ok' } : { result: 'other_password' }
   } catch (error) {
     return { result: 'failed', reason: late.aborted ? `no answer within ${timeout_ms / 1000} s` : messageOf(error) }
   } finally {
-    lateness.pause()
     for (const socket of sockets.toReversed()) socket.destroy()
   }
 }
 
 /** noDelay: a packet that waited for the acknowledgement of the one before would wait for 40 ms. */
 const dialHere = (endpoint: Endpoint) => connectPlain({ ...endpoint, noDelay: true })
-
-/** Aborts after the server's time to answer. */
-function newLateness() {
-  const late = new AbortController()
-  let timer: NodeJS.Timeout | undefined
-  const begin = () => {
-    timer = setTimeout(() => late.abort(), timeout_ms)
-  }
-  begin()
-  return { late: late.signal, begin, pause: () => clearTimeout(timer) }
-}
 
 async function reach(
   spec: ProbeSpec,

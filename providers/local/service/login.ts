@@ -12,7 +12,6 @@ import { setback } from '../../setback.ts'
 import type { Observed } from './observed.ts'
 import { accessTrouble } from '../quota/access.ts'
 import { unlessStill } from '../postgres/standstill.ts'
-import { together } from '../../host/together.ts'
 
 /** The watches notice a death and a stalled archive; this is for what only a login shows, which costs some CPU. */
 const look_again_when_well_seconds = 300
@@ -37,13 +36,12 @@ export async function ensureLogin(
     return { ...setback('not_serving', trouble ?? ''), settled: true, events: told }
   }
   const spec = { endpoint, password_verifier, authority_pem: host.authority.certificate_pem }
-  const probed = (ready?: Promise<unknown>) =>
-    unlessStill(node, (given_up) => probeAt(host, vpc_id, { ...spec, given_up, ...(ready && { ready }) }))
+  const probed = () => unlessStill(node, (given_up) => probeAt(host, vpc_id, { ...spec, given_up }))
   let role: ObservedRole = { events: [] }
   let login = isKnown(host, wanted, postmaster) ? await probed() : undefined
   if (login?.result !== 'ok') {
-    const made = ensureRole(host, node, wanted)
-    ;[login, role] = await together(probed(made), made)
+    role = await ensureRole(host, node, wanted)
+    login = await probed()
     const what = seenOf(wanted, postmaster)
     const { lacks, postgres_version } = role
     host.roles_observed.set(service_id, { what, at_ms: performance.now(), lacks, postgres_version })
