@@ -42,6 +42,13 @@ export async function probe(spec: ProbeSpec, dial: (endpoint: Endpoint) => Duple
   }
 }
 
+/** Why it does not work, at this address; undefined: it does. */
+export function loginTroubleOf(probed: Probe, at: string): string | undefined {
+  if (probed.result === 'ok') return undefined
+  const reason = probed.result === 'failed' ? probed.reason : 'the password in force is another one'
+  return `a login at ${at} does not work yet: ${reason}`
+}
+
 /** noDelay: a packet that waited for the acknowledgement of the one before would wait for 40 ms. */
 const dialHere = (endpoint: Endpoint) => connectPlain({ ...endpoint, noDelay: true })
 

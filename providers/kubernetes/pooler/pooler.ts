@@ -23,12 +23,16 @@ export function roleSecretChanges(names: ServiceNames, secrets: readonly Thing[]
   return [{ effect: 'pooler secret: create', create }]
 }
 
+type Wanted = Omit<PoolerSpec, 'at' | 'image' | 'replicas'> & { at: Endpoint | undefined; power: 'on' | 'off' }
+
 /** `before`: what must stop before the Cluster does. */
-export async function poolerChanges(
-  { client }: Pick<Cell, 'client'>,
-  spec: PoolerSpec,
-  look: Has,
-): Promise<PoolerChanges> {
+export async function poolerChanges(cell: Cell, { at, power, ...spec }: Wanted, look: Has): Promise<PoolerChanges> {
+  const { pooler_image: image } = cell.settings
+  if (at === undefined || image === undefined) return { before: [], after: poolerRemoval(look, spec) }
+  return await changesFor(cell, { ...spec, at, image, replicas: power === 'on' ? 1 : 0 }, look)
+}
+
+async function changesFor({ client }: Pick<Cell, 'client'>, spec: PoolerSpec, look: Has): Promise<PoolerChanges> {
   const { namespace, name } = spec
   const settings = settingsOf(spec, '')
   const [before, after]: [Change[], Change[]] = [[], []]
@@ -56,8 +60,7 @@ function passwordIn(secret: Thing): string {
   return Buffer.from(data.password, 'base64').toString()
 }
 
-/** Where none is wanted. */
-export function poolerRemoval(look: Has, { namespace, name }: Pick<PoolerSpec, 'namespace' | 'name'>): Change[] {
+function poolerRemoval(look: Has, { namespace, name }: Pick<PoolerSpec, 'namespace' | 'name'>): Change[] {
   const removals = (kind: 'Secret' | 'Service', one: string): Change[] =>
     named(kind === 'Secret' ? look.secrets : look.services, one) === undefined
       ? []

@@ -7,7 +7,7 @@ import { type Cell, type Change, isAsSigned, make } from '../cell.ts'
 import { abandonedChanges } from '../cluster/abandoned.ts'
 import { nodePortOf } from '../cluster/access.ts'
 import { givenUp, jobTrouble } from '../cluster/job-trouble.ts'
-import { hasResources, inProgress, type Lack, probeLack } from '../cluster/lack.ts'
+import { hasResources, inProgress, type Lack, probeLack, seenWith } from '../cluster/lack.ts'
 import { instancesOf, isReady, lookAt, lookAtSet, named, type Owned } from '../cluster/look.ts'
 import { leaving, makeOrRefused, noImage, passOver, unknown } from '../cluster/pass.ts'
 import { podTrouble } from '../cluster/pod-trouble.ts'
@@ -17,7 +17,7 @@ import { clusterRemoval, isLeaving, removalOf } from '../cluster/remove.ts'
 import { tlsChanges } from '../cluster/secrets.ts'
 import { namesOf, type ServiceNames, setNamesOf } from '../names.ts'
 import { phaseWords } from '../phase.ts'
-import { poolerChanges, type PoolerChanges, poolerLack, poolerRemoval } from '../pooler/pooler.ts'
+import { poolerChanges, type PoolerChanges, poolerLack } from '../pooler/pooler.ts'
 import { setClusterOf } from './cluster.ts'
 
 export function applyReplicaSet(cell: Cell, wanted: WantedReplicaSet, pass?: Pass): Promise<ObservedReplicaSet> {
@@ -43,23 +43,23 @@ async function apply(cell: Cell, wanted: WantedReplicaSet, pass?: Pass): Promise
   const { names, set, look } = partsOf(cell, wanted)
   const { service } = wanted
   const first = look()
-  if (isLeaving(first)) return observed('not_serving', inProgress('what it had before is being removed'))
+  if (isLeaving(first)) return seenWith('not_serving', inProgress('what it had before is being removed'))
   const given_up = givenUp(first)
   if (given_up !== undefined) {
     await make(cell, [clusterRemoval({ ...set, namespace: names.namespace })], pass)
-    return observed('not_serving', given_up)
+    return seenWith('not_serving', given_up)
   }
   const parent = lookAt(cell.cache, names, service.service_id)
   if (parent.cluster === undefined)
-    return observed('absent', { waiting_for: 'its service is not there', in_progress: true })
+    return seenWith('absent', { waiting_for: 'its service is not there', in_progress: true })
   const has_primary = instancesOf(parent.pods).some(isReady)
   if (first.cluster === undefined && !has_primary)
-    return observed('absent', { waiting_for: 'its service does not run', in_progress: true })
+    return seenWith('absent', { waiting_for: 'its service does not run', in_progress: true })
   const major = majorOf(parent.cluster)
   if (major === undefined) return unknown(noImage(cell))
   const refused = await makeOrRefused(cell, await changesOf(cell, wanted, major, first), pass)
   const seen = await observe(cell, wanted, names, look())
-  return refused === undefined ? seen : observed(seen.state, refused)
+  return refused === undefined ? seen : seenWith(seen.state, refused)
 }
 
 async function changesOf(cell: Cell, wanted: WantedReplicaSet, major: number, look: Owned): Promise<Change[]> {
@@ -83,15 +83,11 @@ async function changesOf(cell: Cell, wanted: WantedReplicaSet, major: number, lo
 
 async function poolerOf(cell: Cell, wanted: WantedReplicaSet, look: Owned): Promise<PoolerChanges> {
   const { names, set } = partsOf(cell, wanted)
-  const { namespace } = names
+  const { namespace, pooler: role_secret } = names
   const { pooler: name, labels, tls, cluster } = set
   const { pooler: at, size, service } = wanted
-  const { pooler_image: image } = cell.settings
-  if (at === undefined || image === undefined) return { before: [], after: poolerRemoval(look, { namespace, name }) }
-  const replicas = service.power === 'on' ? 1 : 0
-  const target = `${cluster}-r`
-  const role_secret = names.pooler
-  const spec = { namespace, name, labels, image, tls, role_secret, target, size, at, replicas } as const
+  const { power } = service
+  const spec = { namespace, name, labels, tls, role_secret, target: `${cluster}-r`, size, at, power }
   return await poolerChanges(cell, spec, look)
 }
 
@@ -104,17 +100,17 @@ async function observe(
   const { cluster, pods } = look
   const { service, home: endpoint, pooler: at } = wanted
   const { password_verifier } = service
-  if (cluster === undefined) return observed('absent', inProgress(`it is being made in ${names.namespace}`))
+  if (cluster === undefined) return seenWith('absent', inProgress(`it is being made in ${names.namespace}`))
   if (hasHibernated(cluster, pods))
-    return observed('stopped', service.power === 'off' ? undefined : inProgress('its nodes are starting'))
+    return seenWith('stopped', service.power === 'off' ? undefined : inProgress('its nodes are starting'))
   const authority_pem = cell.authority.certificate_pem
   const has_node = instancesOf(pods).some(isReady)
   const probed = has_node ? await probe({ endpoint, authority_pem, password_verifier }) : undefined
   const state = probed === undefined || probed.result === 'failed' ? 'not_serving' : 'serving'
-  if (service.power === 'off') return observed(state, inProgress('its nodes are stopping'))
+  if (service.power === 'off') return seenWith(state, inProgress('its nodes are stopping'))
   const lack = (await jobTrouble(cell, look)) ?? lackOf(cell, wanted, cluster, look) ?? probeLack(probed)
-  if (lack !== undefined || at === undefined) return observed(state, lack)
-  return observed(state, await poolerLack(cell, look, { at, password_verifier }))
+  if (lack !== undefined || at === undefined) return seenWith(state, lack)
+  return seenWith(state, await poolerLack(cell, look, { at, password_verifier }))
 }
 
 function lackOf(
@@ -131,11 +127,6 @@ function lackOf(
   return there.every((pod) => hasResources(pod, size, settings))
     ? undefined
     : inProgress('its nodes are started with their new size')
-}
-
-function observed(state: ObservedReplicaSet['state'], lack: Lack | undefined): ObservedReplicaSet {
-  if (lack === undefined) return { state, settled: true, events: [] }
-  return { state, settled: false, ...lack, look_again_seconds: lack.in_progress ? 1 : 5, events: [] }
 }
 
 async function remove(cell: Cell, wanted: WantedReplicaSet, pass?: Pass): Promise<ObservedReplicaSet> {

@@ -5,7 +5,7 @@ import type { ObservedService, WantedService } from '../../provider.ts'
 import type { Cluster } from '../api/kinds.ts'
 import { phaseWords } from '../phase.ts'
 import type { Overcommit } from '../sizes.ts'
-import { hasResources, inProgress, type Lack, probeLack } from '../cluster/lack.ts'
+import { hasResources, inProgress, type Lack, probeLack, seenWith } from '../cluster/lack.ts'
 import { versionOf } from '../cluster/version.ts'
 import { liveCounts, wantedCounts } from './counts.ts'
 import { instancesOf, isReady, type Look } from '../cluster/look.ts'
@@ -28,10 +28,6 @@ type ObservedSpec = {
   job?: Lack | undefined
 }
 
-/** While something is on its way; the watch calls for a pass at most changes anyway. */
-const progress_seconds = 1
-const setback_seconds = 5
-
 export function observedOf(spec: ObservedSpec): ObservedService {
   const { wanted, look, probed } = spec
   const { cluster } = look
@@ -47,9 +43,7 @@ export function observedOf(spec: ObservedSpec): ObservedService {
 }
 
 export function observed(state: ObservedService['state'], lack: Lack | undefined): ObservedService {
-  if (lack === undefined) return { state, settled: true, snapshots: [], events: [] }
-  const look_again_seconds = lack.in_progress ? progress_seconds : setback_seconds
-  return { state, settled: false, ...lack, look_again_seconds, snapshots: [], events: [] }
+  return { ...seenWith(state, lack), snapshots: [] }
 }
 
 /** The first thing that is missing; undefined: all that is wanted holds. */

@@ -7,7 +7,7 @@ import { namesOf, type ServiceNames } from '../names.ts'
 import { leaving, makeOrRefused, noImage, passOver, unknown } from '../cluster/pass.ts'
 import { givenUp, jobTrouble } from '../cluster/job-trouble.ts'
 import { inProgress, type Lack } from '../cluster/lack.ts'
-import { poolerChanges, type PoolerChanges, poolerLack, poolerRemoval, roleSecretChanges } from '../pooler/pooler.ts'
+import { poolerChanges, type PoolerChanges, poolerLack, roleSecretChanges } from '../pooler/pooler.ts'
 import { type Bootstrap, bootstrapOf } from './cluster.ts'
 import { copyTrouble } from './copying.ts'
 import { asksPrimary } from './counts.ts'
@@ -178,13 +178,9 @@ async function storeChangesOf({ store }: Cell, names: ServiceNames, look: Look):
 /** Where none is wanted it is removed after the Cluster has let go of its role. */
 async function poolerOf(cell: Cell, wanted: WantedService, names: ServiceNames, look: Look): Promise<PoolerChanges> {
   const { namespace, pooler: name, labels, tls, cluster } = names
-  const { pooler: at, size } = wanted
-  const { pooler_image: image } = cell.settings
-  const role = image === undefined ? [] : roleSecretChanges(names, look.secrets)
-  if (at === undefined || image === undefined) return { before: role, after: poolerRemoval(look, { namespace, name }) }
-  const replicas = wanted.power === 'on' ? 1 : 0
-  const target = `${cluster}-rw`
-  const spec = { namespace, name, labels, image, tls, role_secret: name, target, size, at, replicas } as const
+  const { pooler: at, size, power } = wanted
+  const role = cell.settings.pooler_image === undefined ? [] : roleSecretChanges(names, look.secrets)
+  const spec = { namespace, name, labels, tls, role_secret: name, target: `${cluster}-rw`, size, at, power }
   const { before, after } = await poolerChanges(cell, spec, look)
   return { before: [...role, ...before], after }
 }

@@ -3,7 +3,7 @@ import { highestFloorOf } from '../postgres/control-file.ts'
 import { ensureRemoved } from '../host/effect.ts'
 import { groupOf } from '../host/layout.ts'
 import type { HaHost } from './ha-host.ts'
-import { portIsFree } from '../postgres/port.ts'
+import { portTrouble } from '../postgres/port.ts'
 import { ensureTimelineRemoved } from './promotion.ts'
 import { ensureServerFiles } from '../postgres/files.ts'
 import {
@@ -49,9 +49,8 @@ export async function ensureStandbyRunning(
     const waiting_for = await ensureStopped(effect, node)
     if (waiting_for !== undefined) return waiting_for
   }
-  if (listen && !spec.vpc_id && !(await portIsFree(listen.host, listen.port))) {
-    return `port ${listen.port} on ${listen.host} is in use by another program; a replica starts when the port is free`
-  }
+  const taken = listen && (await portTrouble(listen, spec.vpc_id, 'a replica'))
+  if (taken !== undefined) return taken
   await ensureTimelineRemoved(effect, node)
   // A start is a burst of work; the limits of its size are set right after.
   await effect('limits: set')

@@ -13,7 +13,7 @@ import { readIfThere, statIfThere } from '../../host/read.ts'
 import type { Node } from '../host/layout.ts'
 import { ensureGroupRemoved } from '../host/leftovers.ts'
 import type { Machine } from '../host/machine.ts'
-import { portIsFree } from '../postgres/port.ts'
+import { portTrouble } from '../postgres/port.ts'
 import { findProgram } from '../../host/program.ts'
 import { findEntry } from '../host/tenant-files.ts'
 import { isInNetwork, networkPrefix } from '../network/service-network.ts'
@@ -111,9 +111,9 @@ async function start(
   if (old === undefined) {
     // Also a process that hangs.
     await endAll(host, node, name)
-    for (const { host: address, port } of vpc_id === undefined ? listen : []) {
-      if (await portIsFree(address, port)) continue
-      return `port ${port} on ${address} is in use by another program; it starts when the port is free`
+    for (const at of listen) {
+      const taken = await portTrouble(at, vpc_id)
+      if (taken !== undefined) return taken
     }
   }
   const takeover = old === undefined ? [] : ['-x', controlSocketOf(node.service_sockets, name), '-sf', String(old.pid)]

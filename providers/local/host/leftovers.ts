@@ -71,13 +71,9 @@ export async function newLeftovers(host: Host, node: Node, scope: Scope, spared?
 
 /** Removes the control group, after killing its processes. No process may be wanted there any more. */
 export async function ensureGroupRemoved(host: Pick<Host, 'effect' | 'limits'>, group: string): Promise<void> {
-  await ensureGroupEmpty(host, group, last_words_ms)
+  await endGroup(host, group, { grace_ms: last_words_ms, isLeft: isThere })
   if (host.limits.hierarchy) removeInner(host.limits.hierarchy, group)
   await host.limits.remove(group)
-}
-
-async function ensureGroupEmpty(host: Pick<Host, 'effect' | 'limits'>, group: string, grace_ms: number) {
-  await endGroup(host, group, { grace_ms, isLeft: isThere })
 }
 
 /** Afterwards none of its processes runs its program; they may still be giving back their memory. */

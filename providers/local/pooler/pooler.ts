@@ -25,7 +25,8 @@ import {
 import { findPgBouncer, hasPgBouncer, type PoolerProgram } from './program.ts'
 import { ensurePoolerRole } from './role.ts'
 import { poolerSettingsOf, poolerUsersOf } from '../../postgres/pooler-settings.ts'
-import { portIsFree } from '../postgres/port.ts'
+import { loginTroubleOf } from '../../postgres/probe.ts'
+import { portTrouble } from '../postgres/port.ts'
 import { ensureInNetwork, isInNetwork, type NetworkHost, networkPrefix, probeAt } from '../network/service-network.ts'
 import { hashOf } from '../postgres/settings.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
@@ -196,9 +197,8 @@ async function startAnew(host: PoolerHost, spec: PoolerSpec, program: string): P
   const { node, listen, vpc_id } = spec
   await killPooler(effect, node)
   await ensureRemoved(effect, 'pooler pause', poolerFilesOf(node).paused)
-  if (vpc_id === undefined && !(await portIsFree(listen.host, listen.port))) {
-    return `port ${listen.port} on ${listen.host} is in use by another program; the pooler starts when the port is free`
-  }
+  const taken = await portTrouble(listen, vpc_id, 'the pooler')
+  if (taken !== undefined) return taken
   return await startPooler(effect, node, { program, prefix: networkPrefix(host, vpc_id), files_max, limits })
 }
 
@@ -216,11 +216,9 @@ async function loginTrouble(host: PoolerHost, spec: PoolerSpec): Promise<string 
     await pause(poll_every_ms)
     login = await tried()
   }
-  if (login.result === 'ok') return undefined
   // It has as many clients as it may have: it serves them.
   if (login.result === 'failed' && /max_(db_)?client_conn/.test(login.reason)) return undefined
-  const reason = login.result === 'failed' ? login.reason : 'the password in force is another one'
-  return `a login at the pooler, ${endpoint.host}:${endpoint.port}, does not work yet: ${reason}`
+  return loginTroubleOf(login, `the pooler, ${endpoint.host}:${endpoint.port},`)
 }
 
 /** A session at the unix socket that is not the control plane's is the pooler's. */

@@ -22,6 +22,7 @@ import { accessTrouble } from '../quota/access.ts'
 import { ensureSharedMemoryRemoved } from '../postgres/shared-memory.ts'
 import { progress, setback } from '../../setback.ts'
 import { Planted } from '../host/tenant-files.ts'
+import { loginTroubleOf } from '../../postgres/probe.ts'
 import { connectionsOf } from '../../postgres/size.ts'
 
 /** A death and a lagging node are noticed by the watches. */
@@ -164,10 +165,7 @@ async function loginTrouble(host: ReplicaSetHost, set: ReplicaSet): Promise<stri
   if (!host.accessOf(node.service_id).logins) return accessTrouble(host, node.service_id)
   const { password_verifier } = wanted.service
   const spec = { endpoint, password_verifier, authority_pem: host.authority.certificate_pem }
-  const login = await probeAt(host, wanted.vpc_id, spec)
-  if (login.result === 'ok') return undefined
-  const reason = login.result === 'failed' ? login.reason : 'the password in force is another one'
-  return `a login at ${endpoint.host}:${endpoint.port} does not work yet: ${reason}`
+  return loginTroubleOf(await probeAt(host, wanted.vpc_id, spec), `${endpoint.host}:${endpoint.port}`)
 }
 
 /** The installation of the primary's major version, which a standby must have too. A sentence: there is none. */

@@ -7,6 +7,7 @@ import type { ServiceHost } from './service-host.ts'
 import { ensureMasterRole, type ObservedRole } from '../postgres/master-role.ts'
 import { findPrimary } from '../postgres/primary.ts'
 import type { Postmaster } from '../postgres/process.ts'
+import { loginTroubleOf } from '../../postgres/probe.ts'
 import { probeAt } from '../network/service-network.ts'
 import { setback } from '../../setback.ts'
 import type { Observed } from './observed.ts'
@@ -47,11 +48,8 @@ export async function ensureLogin(
     host.roles_observed.set(service_id, { what, at_ms: performance.now(), lacks, postgres_version })
   }
   const events = [...told, ...role.events]
-  if (login.result !== 'ok') {
-    const reason = login.result === 'failed' ? login.reason : 'the password in force is another one'
-    const sentence = `a login at ${endpoint.host}:${endpoint.port} does not work yet: ${reason}`
-    return { ...setback('not_serving', sentence), events }
-  }
+  const no_login = loginTroubleOf(login, `${endpoint.host}:${endpoint.port}`)
+  if (no_login !== undefined) return { ...setback('not_serving', no_login), events }
   const { lacks, postgres_version } = host.roles_observed.get(service_id) ?? {}
   const stalled = await archiveTrouble(host.effect, node, host.stalls_told)
   const waiting_for = [trouble, stalled, lacks].filter((one) => one !== undefined).join('; ')

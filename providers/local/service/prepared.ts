@@ -25,7 +25,7 @@ import {
   still_starting,
 } from '../postgres/process.ts'
 import { ensureForked, failedFor, type ObservedFork } from '../snapshot/fork.ts'
-import { wal_file_bytes_max } from '../wal/wal.ts'
+import { isWal, wal_file_bytes_max } from '../wal/wal.ts'
 import { ensureReplayable, ensureReplayRemoved, saveFailure } from '../wal/replay.ts'
 import { findLastWantedService } from './last-wanted.ts'
 import { MaskFailed, runMask } from './mask.ts'
@@ -79,7 +79,7 @@ export async function ensurePreparedTaken(effect: Effect, service: Node): Promis
   if (!(await statIfThere(prepared.data))) return
   const there = new Set(await listNames(service.archive))
   for (const name of await listNames(prepared.archive)) {
-    if (there.has(name) || !/^[0-9A-F]{8}(\.history$|[0-9A-F]{16}$)/.test(name)) continue
+    if (there.has(name) || !isWal(name)) continue
     const bytes = readBytes(prepared.archive, name, wal_file_bytes_max)
     await effect('prepared data: archive WAL')
     if (bytes) await replaceFile(service.archive, name, bytes, { owner: service.owner, durable: true })

@@ -7,7 +7,7 @@ import type { PostgresInstallation } from '../postgres/installation.ts'
 import { groupOf, type Node } from '../host/layout.ts'
 import type { ServiceHost } from './service-host.ts'
 import { ensurePaused, pausePooler } from '../pooler/pooler.ts'
-import { portIsFree } from '../postgres/port.ts'
+import { portTrouble } from '../postgres/port.ts'
 import {
   end_of_wal,
   ensureReloaded,
@@ -93,13 +93,8 @@ async function startHere(
   if ((await findLock(node)) === 'copying while it stands still') {
     return progress('not_serving', 'its data is being copied; it starts right after')
   }
-  const { host: address, port } = wanted.reach
-  if (!wanted.vpc_id && !(await portIsFree(address, port))) {
-    return setback(
-      'not_serving',
-      `port ${port} on ${address} is in use by another program; it starts when the port is free`,
-    )
-  }
+  const taken = await portTrouble(wanted.reach, wanted.vpc_id)
+  if (taken !== undefined) return setback('not_serving', taken)
   // A start is a burst of work: half a core would double the time until it serves. Its own limits follow at once.
   await ensureLimits(host, node, 'starting')
   const network_prefix = networkPrefix(host, wanted.vpc_id)

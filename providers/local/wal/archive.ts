@@ -7,7 +7,7 @@ import { ensureEntryRemoved, ensureRemoved, type Effect } from '../host/effect.t
 import type { Node } from '../host/layout.ts'
 import { withSuperuser } from '../postgres/superuser.ts'
 import { findEntry, listNames, renameEntry, replaceFile } from '../host/tenant-files.ts'
-import { walPositionOf } from './wal.ts'
+import { isSegment, walPositionOf } from './wal.ts'
 
 /** A segment that has waited for so long has failed; a segment behind it may yet be archived. */
 const patience_ms = 20_000
@@ -61,7 +61,7 @@ export async function somethingWaits(node: Node): Promise<boolean> {
  * for archived. WAL before the first file of the archive is not needed.
  */
 export async function ensureArchiveWhole(effect: Effect, node: Node): Promise<void> {
-  const archived = new Set((await listNames(node.archive)).filter((name) => /^[0-9A-F]{24}$/.test(name)))
+  const archived = new Set((await listNames(node.archive)).filter(isSegment))
   const first = [...archived].map(walPositionOf).toSorted()[0] ?? ''
   const there = new Set(await listNames(node.data, 'pg_wal'))
   for (const name of await listNames(node.data, archive_status)) {
@@ -79,7 +79,7 @@ export async function ensureArchiveWhole(effect: Effect, node: Node): Promise<vo
  * followed. True when there were such files that it has tried, or was about to.
  */
 export async function ensureEndedPassed(effect: Effect, node: Node): Promise<boolean> {
-  const segments = (await listNames(node.data, 'pg_wal')).filter((name) => /^[0-9A-F]{24}$/.test(name))
+  const segments = (await listNames(node.data, 'pg_wal')).filter(isSegment)
   const timeline =
     segments
       .map((name) => name.slice(0, 8))
