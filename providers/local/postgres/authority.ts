@@ -2,34 +2,22 @@
 // together, also when two processes make it at once or one is killed while making it. The private key leaves its 0600 file only into
 // memory.
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
-import { chmod, mkdir, open, readdir, rename } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { chmod, mkdir, open } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { newAuthority, parseAuthority, type Authority } from '../../postgres/certificate.ts'
 import { readIfThere } from '../../host/read.ts'
-import { removeTree } from '../host/remove-tree.ts'
+import { makeOnce, removeHalves } from '../host/aside.ts'
 import { syncOne } from '../../host/sync.ts'
 
 /** Finds the authority in this directory and makes it if there is none. */
 export async function ensureAuthority(directory: string): Promise<Authority> {
   const found = await findAuthority(directory)
   if (found) {
-    await removeUnfinished(directory)
+    await removeHalves(directory)
     return found
   }
-  const unfinished = `${directory}.new-${randomBytes(6).toString('hex')}`
-  try {
-    await writeAuthority(unfinished)
-    // Fails if another process was faster, for then the directory is not empty.
-    await rename(unfinished, directory)
-    await syncOne(dirname(directory))
-  } catch (error) {
-    // The process that was faster may be removing it, too.
-    await removeTree(unfinished).catch(() => undefined)
-    const theirs = await findAuthority(directory)
-    if (theirs) return theirs
-    throw error
-  }
+  await makeOnce(directory, writeAuthority)
+  await syncOne(dirname(directory))
   const made = await findAuthority(directory)
   assert(made, 'an authority that was just made is there')
   return made
@@ -48,14 +36,6 @@ async function findAuthority(directory: string): Promise<Authority | undefined> 
     `the certificate authority in ${directory} is damaged: ca.pem and ca.key must both exist and belong together; ` +
       'restore them from a backup, or remove the directory to get a new authority, which every client must then trust anew',
   )
-}
-
-/** What killed processes left. A process that is still writing removes its own, and finds the finished authority instead. */
-async function removeUnfinished(directory: string): Promise<void> {
-  for (const name of await readdir(dirname(directory))) {
-    if (name.startsWith(`${basename(directory)}.new-`))
-      await removeTree(join(dirname(directory), name)).catch(() => undefined)
-  }
 }
 
 async function writeAuthority(directory: string): Promise<void> {

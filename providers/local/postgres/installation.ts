@@ -3,16 +3,16 @@
 // role with CREATEROLE can make itself superuser. It never writes into an installation; where the bundled one cannot be
 // used in place, it is copied once and atomically.
 import { execFile } from 'node:child_process'
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, readFile, readdir, realpath, rename, stat, symlink } from 'node:fs/promises'
+import { chmod, mkdir, readFile, readdir, realpath, stat, symlink } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { messageOf } from '../../host/message.ts'
 import { errorCode } from '../../host/read.ts'
+import { makeOnce, removeHalves } from '../host/aside.ts'
 import { copyTree } from '../host/copy-tree.ts'
-import { removeTree } from '../host/remove-tree.ts'
 import { syncTree } from '../host/tree.ts'
 
 export type PostgresInstallation = {
@@ -132,22 +132,15 @@ async function ensureCopy(package_directory: string, copies_directory: string): 
   const { version } = JSON.parse(manifest) as { version: string } // npm installs no package without one
   const copy = join(copies_directory, `${version}-${hash}`)
   if (existsSync(copy)) {
-    await removeUnfinished(copy)
+    await removeHalves(copy)
     return copy
   }
   if (await mkdir(copies_directory, { recursive: true })) await chmod(copies_directory, 0o711)
-  const unfinished = `${copy}.new-${randomBytes(6).toString('hex')}`
-  try {
-    await copyTree(package_directory, unfinished, { public: true })
-    await ensureLinks(unfinished)
-    await syncTree(unfinished)
-    // Fails if another process was faster, for then the directory is not empty.
-    await rename(unfinished, copy)
-  } catch (error) {
-    // The process that was faster may be removing it, too.
-    await removeTree(unfinished).catch(() => undefined)
-    if (!existsSync(copy)) throw error
-  }
+  await makeOnce(copy, async (aside) => {
+    await copyTree(package_directory, aside, { public: true })
+    await ensureLinks(aside)
+    await syncTree(aside)
+  })
   return copy
 }
 
@@ -165,13 +158,6 @@ async function hashOf(manifest: string, program: string): Promise<string> {
       .digest('hex')
   hashes.set(key, hash)
   return hash.slice(0, 12)
-}
-
-/** Of killed processes. A process that is still making one removes its own, and finds the finished copy instead. */
-async function removeUnfinished(copy: string): Promise<void> {
-  for (const name of await readdir(dirname(copy))) {
-    if (name.startsWith(`${basename(copy)}.new-`)) await removeTree(join(dirname(copy), name)).catch(() => undefined)
-  }
 }
 
 async function ensureLinks(package_directory: string): Promise<void> {
