@@ -9,7 +9,7 @@
 //    ancestors; a process without both cannot be told from other processes.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { signalIfThere } from '../../host/daemon.ts'
 import { untilNextPoll } from '../../host/poll.ts'
@@ -21,7 +21,6 @@ import {
   identityOf,
   isAtWork,
   listHostProcesses,
-  listPids,
   sessionOf,
   type HostProcess,
 } from '../../host/process.ts'
@@ -47,8 +46,6 @@ export const last_words_ms = 1_000
 const poll_every_ms = 3
 const wait_ms = 8_000
 const sweep_every_ms = 200
-/** Reading a link of /proc takes some 5 µs: so many are read before other work has a turn. */
-const at_a_stretch = 256
 
 /** What goes on: a control group by its name or, where there are none, a process. */
 export type Spared = { group: string; pid: number | undefined }
@@ -167,16 +164,11 @@ async function list(host: Host, node: Node, { scope, started, spared }: Whose): 
   return found
 }
 
-/** By their folders alone, which cost a tenth of reading everything: a thousand processes may be read for every stop. */
 async function listInPlace(node: Node, started: Started): Promise<number[]> {
   const own = ancestors()
-  const found: number[] = []
-  for (const [at, pid] of listPids().entries()) {
-    if (at % at_a_stretch === at_a_stretch - 1) await nextTurn()
-    const was_started = started.has(pid) && started.get(pid) === identityOf(pid) && findHostProcess(pid) !== undefined
-    if ((was_started || isOfNode(node, { pid })) && !own.has(pid)) found.push(pid)
-  }
-  return found
+  const wasStarted = ({ pid }: HostProcess) => started.has(pid) && started.get(pid) === identityOf(pid)
+  const left = (await listHostProcesses()).filter((process) => wasStarted(process) || isOfNode(node, process))
+  return left.map(({ pid }) => pid).filter((pid) => !own.has(pid))
 }
 
 /** Of a process of the service's user that is in none of its groups. */
