@@ -92,6 +92,31 @@ test('a moment whose WAL is missing is refused, and the service stays as it is',
   expect(await ask(provider, wanted, 'select n from t')).toBe('1')
 })
 
+test('a copy for a moment that is not wanted any more is no data of the next one', async () => {
+  const told: string[] = []
+  const prepared = () => told.filter((name) => name === 'prepared data: rename into place').length
+  const effect = async (name: string) => {
+    told.push(name)
+    // The copy begins when all is ready for the next one, if that does not end it before.
+    if (name === 'fork: copy snapshot')
+      await until(() => prepared() === 2, { timeout_ms: 4_000 }).catch(() => undefined)
+  }
+  const world = await newWorld()
+  const provider = await world.open({ effect })
+  const snapshots = [{ snapshot_id: 'first', deleted: false }]
+  const wanted = await newWanted(provider, { size: 'shared', snapshots })
+  await settle(provider, wanted)
+  await takenAt(provider, wanted, 'first')
+  await ask(provider, wanted, 'create table t as select 1 as n')
+  const after_1 = await momentNow()
+  await ask(provider, wanted, 'insert into t values (2)')
+  const after_2 = await momentNow()
+  expect((await provider.service.apply(rewound(wanted, after_1, 'before-1'))).settled).toBe(false)
+  const other = { ...rewound(wanted, after_2, 'before-2'), generation: wanted.generation + 2 }
+  await settle(provider, other)
+  expect(await ask(provider, other, 'select array_agg(n order by n) from t')).toBe('1,2')
+})
+
 /** Settles it. */
 async function toldMeanwhile(provider: LocalProvider, wanted: WantedService): Promise<string> {
   const told: string[] = []

@@ -6,7 +6,7 @@
 // fork once more for it would double the time to make one. Sharing it is harmless here, because what the identifier guards
 // against cannot happen: each service archives into, and restores from, folders of its own, and no service is ever
 // told to stream from another one than its own primary.
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { messageOf } from '../../host/message.ts'
 import type { ServiceSource, WantedService } from '../../provider.ts'
@@ -65,7 +65,8 @@ export async function ensureForked(
   const lacks = await lackOf(host, parent, moment)
   if (lacks !== undefined) return progress(lacks)
   try {
-    await host.jobs.ensure(`${node.service_id}/data`, (signal) =>
+    // Data that is made ready beside the data in force has a folder, and so a name, of its own.
+    await host.jobs.ensure(`${node.service_id}/${basename(node.home)}/data`, (signal) =>
       make(host, node, parent, { moment, wanted_parent, signal }),
     )
   } catch (error) {
