@@ -42,6 +42,14 @@ test('a broken installation id is refused, not replaced', async () => {
   await expect(openInstallation(folder)).rejects.toThrow('does not contain an installation id')
 })
 
+test('a lost installation id is refused, and no other one takes its place', async () => {
+  await openInstallation(folder)
+  rmSync(join(folder, 'installation-id'))
+  writeFileSync(join(folder, 'secret.key'), '')
+  await expect(openInstallation(folder)).rejects.toThrow(`${join(folder, 'installation-id')} is lost`)
+  expect(readdirSync(folder).toSorted()).toEqual(['local', 'secret.key'])
+})
+
 test('a folder with other things in it is refused and left as it is', async () => {
   writeFileSync(join(folder, 'letters.txt'), '')
   await expect(openInstallation(folder)).rejects.toThrow('not empty (it has letters.txt)')

@@ -153,11 +153,17 @@ async function isFolder(path: string): Promise<boolean> {
 async function ensureInstallationId(data_dir: string, isolation = ''): Promise<string> {
   const file = idFileOf(data_dir)
   for (;;) {
+    // Read before the id: a server that starts at the same moment makes the key after it.
+    const is_used = existsSync(join(data_dir, 'secret.key'))
     const text = await readFile(file, 'utf8').catch(undefinedIfAbsent)
     const known = text && idIn(text)
     if (known) return known
     if (text !== undefined)
       throw new InstallationError(`${file} does not contain an installation id; restore it from a backup`)
+    if (is_used)
+      throw new InstallationError(
+        `${file} is lost: restore it from a backup, or write the installation_id of a line "server started" in server.log into it`,
+      )
     await makeOnce(file, `${newId()}\n${isolation}`)
   }
 }

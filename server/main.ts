@@ -153,7 +153,8 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
   const registration = await ensureRegistration(db, config.admin_email)
 
   const warnings = [...backups.warnings, ...(await listWarnings(db, providers, log))]
-  log.info({ url, version, data_dir: config.data_dir, store: store.kind }, 'server started')
+  const { data_dir, installation_id } = installation
+  log.info({ url, version, data_dir, installation_id, store: store.kind }, 'server started')
   return {
     ...registration,
     // Where people log in elsewhere, there is no page for a password.
@@ -162,7 +163,7 @@ async function start(config: Config, options: StartOptions, log: Log, opened: As
     public_url,
     api_url: url + base_path,
     docs_url: `${url}/docs`,
-    data_dir: config.data_dir,
+    data_dir,
     regions: providers,
     warnings,
     buildConsole: () => console_build.run(),
