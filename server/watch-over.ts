@@ -10,7 +10,7 @@ import { startPatrol } from './patrol.ts'
 import { releaseDeadLeases } from './reconciler.ts'
 import { insertEvent } from './event.ts'
 import { nudgeVpc } from './vpc/reconcile.ts'
-import { alarm } from './work.ts'
+import { alarm, bringForward } from './work.ts'
 
 type Watching = {
   region_code: string
@@ -30,7 +30,11 @@ export async function watchOver({ region_code, provider, healing, db, log, opene
   await releaseDeadLeases(db).catch((error: unknown) =>
     log.warn({ err: error }, 'leases of ended servers could not be released'),
   )
-  const patrol = await startPatrol(() => noteDown(db, region_code, provider), log)
+  const round = async () => {
+    await bringForward(db)
+    await noteDown(db, region_code, provider)
+  }
+  const patrol = await startPatrol(round, log)
   opened.defer(() => patrol.stop())
 }
 

@@ -157,6 +157,16 @@ export async function secondsUntilDue(db: Sql, scope: Scope): Promise<number | u
   return row?.seconds ?? undefined
 }
 
+/** No pass is put off for as long: a clock that was ahead wrote such a row, and was set right since. */
+const ahead_seconds_max = 3_600
+
+export async function bringForward(db: Db): Promise<void> {
+  await db.query(sql`
+    update work set due_at = now() where (kind, key) in (
+      select kind, key from work where due_at > now() + make_interval(secs => ${ahead_seconds_max})
+      for update skip locked)`)
+}
+
 export async function listLeaseOwners(db: Sql): Promise<string[]> {
   const rows = await db.query(sql<{ lease_owner: string }>`
     select distinct lease_owner from work where lease_owner is not null and lease_until > now()`)

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Db, openDb, type Sql } from '#server/store/db.ts'
 import { hasEnded, ownName } from '#providers/host/process-name.ts'
-import { type Claim, claim, nudge, releaseLeases, renew, secondsUntilDue, settle } from '#server/work.ts'
+import { bringForward, type Claim, claim, nudge, releaseLeases, renew, secondsUntilDue, settle } from '#server/work.ts'
 import { storeUrlOf } from '#test/database.ts'
 import { startInstallation } from '#test/installation.ts'
 import { shared } from '#test/shared.ts'
@@ -115,6 +115,16 @@ test('a nudge for later brings a pass forward to then, and puts none off', async
   expect(seconds).toBeLessThanOrEqual(100)
   await nudge(db, kind, 'key')
   await nudge(db, kind, 'key', 100)
+  expect((await claimOne()).key).toBe('key')
+})
+
+test('what a clock that was ahead has put off for hours is due again, and what waits as it should goes on waiting', async () => {
+  await nudge(db, kind, 'key')
+  await settle(db, await claimOne(), well, nothing)
+  await bringForward(db)
+  expect(await claim(db, scope(), 'somebody', 1)).toEqual([])
+  await db.query(`update work set due_at = now() + interval '2 hours' where kind = $1`, [kind])
+  await bringForward(db)
   expect((await claimOne()).key).toBe('key')
 })
 
