@@ -2,11 +2,14 @@
 // 1. The first token is printed once and kept as the login of the user who ran it (first-login.ts). 2. SIGINT, SIGTERM and SIGHUP end it gracefully; a second one
 //    at once, which is safe: the next start goes on where this one was. 3. Databases go on running.
 import { basename } from 'node:path'
+import { isDiskFull } from '#providers/host/read.ts'
+import { releaseForStart, start_mb_min } from '#providers/local/host/reserve.ts'
 import { openInstallation } from '#server/installation.ts'
 import type { RegionFacts } from '#providers/provider.ts'
 import type { Server } from '#server/main.ts'
 import { version } from '#contract/version.ts'
 import { ensureRestoredFrom } from './admin/restore.ts'
+import { CommandError } from './command.ts'
 import { type FirstLogin, leaveLogin, nextStep } from './first-login.ts'
 import { enterIsolation } from './isolation.ts'
 import { openLogFile } from './log-file.ts'
@@ -33,13 +36,14 @@ Several servers may share one data directory, each on a port of its own.`,
     // Loaded only here, so that the other commands answer at once.
     const { startServer } = await import('#server/main.ts')
     const { newLog } = await import('#server/log.ts')
-    await openInstallation(config.data_dir)
+    const { data_dir, local_directory } = await openInstallation(config.data_dir)
+    releaseForStart(local_directory)
     const log_file = openLogFile(config.data_dir)
     const log = newLog(config.log_level, log_file)
     // Only notes it: the process ends as it would, and its supervisor starts it again.
     process.once('uncaughtExceptionMonitor', (error) => log.fatal({ err: error }, 'server crashed'))
     // Before the store is looked at: a command that had to start it would stop it under this start.
-    const removeRecord = recordServer(config.data_dir)
+    const removeRecord = recorded(data_dir)
     const stopStore = await storeStopper(config)
     const server = await startServer(config, { log, onWait: tellWait }).catch(async (error: unknown) => {
       removeRecord()
@@ -61,6 +65,15 @@ Several servers may share one data directory, each on a port of its own.`,
       removeRecord()
     }
   },
+}
+
+function recorded(data_dir: string): () => void {
+  try {
+    return recordServer(data_dir)
+  } catch (error) {
+    if (!isDiskFull(error)) throw error
+    throw new CommandError(`no space left on the disk of ${data_dir}; free ${start_mb_min} MB of it, and start again`)
+  }
 }
 
 /** The console is built when all else works already. */

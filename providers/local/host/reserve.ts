@@ -1,7 +1,7 @@
 // The last disk space, occupied by a file of the control plane: a tenant can fill the disk up to it, but never use it. It is
 // freed for databases that must go on when the disk is full, once the service that filled it is shut.
 import { execFile } from 'node:child_process'
-import { renameSync, rmSync, statSync } from 'node:fs'
+import { renameSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { system_env } from '../../host/program.ts'
@@ -16,6 +16,14 @@ export type Reserve = {
 }
 
 const again_ms = 60_000
+/** What a server and its metadata store write before they answer, with a new file of WAL. */
+export const start_mb_min = 32
+
+/** For a server that is to start on a disk that others have filled. */
+export function releaseForStart(folder: string): void {
+  const { bavail, bsize } = statfsSync(folder)
+  if (bavail * bsize < start_mb_min * 1024 ** 2) openReserve(folder).release()
+}
 
 export function openReserve(folder: string): Reserve {
   const path = join(folder, 'reserve')
