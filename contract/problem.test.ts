@@ -38,13 +38,17 @@ describe('a name', () => {
     ['trailing tab\t', 'must not contain control characters'],
     ['nul\u0000', 'must not contain control characters'],
     ['c1 \u0085', 'must not contain control characters'],
+    ['\u202edorp', 'must not contain control characters'],
+    ['\u2067isolate\u2069', 'must not contain control characters'],
+    ['\u200b\u2060\ufeff', 'must have a character that is seen'],
+    ['\u200d \u3164', 'must have a character that is seen'],
   ])('may not be %j', (name, problem) => {
     expect(nameProblem(name)).toBe(problem)
   })
 })
 
 describe('an invalid value is described by its path and what is allowed', () => {
-  const about_name = '/name: must be 1 to 128 characters after trimming, without control characters'
+  const about_name = '/name: must be 1 to 128 characters after trimming, one of them seen, without control characters'
   const rows: [TSchema, unknown, string[]][] = [
     [Type.Object({ name: Name }), {}, ['/name: is required']],
     [Type.Object({ name: Name }), { name: 1 }, ['/name: must be a string']],

@@ -38,15 +38,18 @@ export const plain_text_pattern = '^[^\\u0000-\\u001f\\u007f-\\u009f]*$'
 const problems_max = 50
 const shown_name_form = /^[\w.~-]{1,64}$/
 const shown_name_characters_max = 40
-const control_characters = /\p{Cc}/u
+/** With those that turn the text after them round: it would be read as another name. */
+const control_characters = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/u
+const seen_character = /[^\p{Default_Ignorable_Code_Point}\p{Z}]/u
 
 /** Why this cannot be the name of something; undefined when it can. */
 export function nameProblem(name: string): string | undefined {
   const characters = Array.from(name.trim()).length
   if (!name.isWellFormed()) return 'must be well-formed Unicode'
   if (control_characters.test(name)) return 'must not contain control characters'
-  if (characters >= 1 && characters <= name_characters_max) return undefined
-  return `must be 1 to ${name_characters_max} characters long after trimming`
+  if (characters < 1 || characters > name_characters_max)
+    return `must be 1 to ${name_characters_max} characters long after trimming`
+  return seen_character.test(name) ? undefined : 'must have a character that is seen'
 }
 
 /** What a parser makes of a request, unless it finds something wrong. */
@@ -168,7 +171,7 @@ function listOf(values: unknown): string {
 
 function formatInWords(format: unknown): string {
   if (format === 'name')
-    return `must be 1 to ${name_characters_max} characters after trimming, without control characters`
+    return `must be 1 to ${name_characters_max} characters after trimming, one of them seen, without control characters`
   if (format === 'date-time') return 'must be an RFC 3339 date and time with a zone, such as 2026-01-31T12:00:00Z'
   return `must be a valid ${String(format)}`
 }
