@@ -2,7 +2,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { TSchema } from 'typebox'
 import { describe, expect, test } from 'vitest'
-import { invalidRequest, nameProblem, ofRequest, problemsOf } from './problem.ts'
+import { invalidRequest, isEmail, nameProblem, ofRequest, problemsOf } from './problem.ts'
 import { input, Name, text } from './schema.ts'
 import { Type } from './type.ts'
 
@@ -46,6 +46,13 @@ describe('a name', () => {
     expect(nameProblem(name)).toBe(problem)
   })
 })
+
+test.each(['a\u200bda', 'ada\u00ad', '\u202eada', 'ada\u2060'])(
+  'no e-mail is %j@example.com, which reads as the one of another user',
+  (name) => {
+    expect([isEmail(`${name}@example.com`), isEmail(`ada@exa${name}.com`)]).toEqual([false, false])
+  },
+)
 
 describe('an invalid value is described by its path and what is allowed', () => {
   const about_name = '/name: must be 1 to 128 characters after trimming, one of them seen, without control characters'

@@ -23,8 +23,12 @@ export type SchemaError = {
 
 export const name_characters_max = 128
 export const email_characters_max = 254
-/** In neither part; the last two are letters whose small ones are i and k: the address of another user would be the same in any case. */
-const not_in_emails = '\\s@\\u0000-\\u001f\\u007f-\\u009f\\u0130\\u212a'
+/**
+ * In neither part: an address reads as no other one's, so nothing that is not seen or turns text round. The last two are letters whose
+ * small ones are i and k: the address of another user would be the same in any case.
+ */
+const not_in_emails =
+  '\\s@\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\u0130\\u212a'
 /** A domain with a dot, whose last label is letters. */
 export const email_pattern = `^[^${not_in_emails}]+@([^.${not_in_emails}]+\\.)+[A-Za-z]+$`
 
