@@ -62,8 +62,9 @@ export const backupCheck: OperatorCommand = {
   run: async (input) => {
     const place = await placeOf(input)
     const { openRepository } = await import('#server/backup/repository.ts')
+    const { readPacks } = await import('#server/backup/check.ts')
     const { restic, runs } = await openRepository(place)
-    await restic(['check', '--read-data', '--no-lock'], { timeout_seconds: 24 * 3600 })
+    await readPacks(restic)
     console.log(`The repository is whole: ${runs.length} runs.`)
   },
 }

@@ -31,6 +31,8 @@ export type RunOptions = {
   input?: string
   /** Gets each line of its answer, which is empty then. */
   onLine?: (line: string) => void
+  /** It is interrupted when it has said this on stderr; the first group is the error in the repository. */
+  ends_at?: RegExp
   /** Exit code 3, when some files could not be read, is no error. */
   may_lack?: boolean
   /** Without it that of a backup; of a restore 0, because a person waits. */
@@ -108,10 +110,13 @@ export function newRestic({ target, cache, key, secrets, signal }: Access): Rest
     const answer = options.onLine ? tellLines(child.stdout, options.onLine) : readText(child.stdout)
     // A line that is none of restic's, which its reader does not take.
     answer.catch(stop)
-    const ended = Promise.all([answer, readText(child.stderr, failure_characters_max), once(child, 'close')])
+    const isEnd = (said: string) => options.ends_at?.test(said) && stop()
+    const ended = Promise.all([answer, readText(child.stderr, failure_characters_max, isEnd), once(child, 'close')])
     const [stdout, stderr] = await Promise.race([ended, failed])
     if (child.exitCode === 0 || (may_lack && child.exitCode === 3)) return stdout
     if (child.exitCode === 124) throw new ResticError(`restic ${args[0]} has not ended in ${timeout_seconds} s`)
+    const [, damage] = options.ends_at?.exec(stderr) ?? []
+    if (damage !== undefined) throw new ResticError(`repository contains errors: ${damage}`)
     throw new ResticError(
       sentenceOf(stderr) || `restic ${args[0]} ended with code ${child.exitCode ?? child.signalCode}`,
     )
@@ -122,11 +127,16 @@ export function newRestic({ target, cache, key, secrets, signal }: Access): Rest
 }
 
 /** Its last characters, where there is a limit. */
-async function readText(stream: Readable, characters_max = Infinity): Promise<string> {
+async function readText(
+  stream: Readable,
+  characters_max = Infinity,
+  onText?: (text: string) => unknown,
+): Promise<string> {
   let text = ''
   for await (const piece of stream.setEncoding('utf8')) {
     text += String(piece)
     if (text.length > 2 * characters_max) text = text.slice(-characters_max)
+    onText?.(text)
   }
   return text
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { BackupTarget } from '../backup-target.ts'
 import type { Config } from '../config.ts'
 import { backupFilesOf } from './backup-files.ts'
+import { readPacks } from './check.ts'
 import { refuseMissingFolder } from './repository.ts'
 import { planOf } from './restore-plan.ts'
 import { listRuns, newRestic, readRun, type Restic, type Run } from './restic.ts'
@@ -18,7 +19,6 @@ type Source = {
 
 export type Restorable = { service_id: string; name: string; restorable_from: string; restorable_until: string }
 
-const read_timeout_seconds = 24 * 3600
 const segment_name = /^[0-9A-F]{24}$/
 
 export async function listRestorable(source: Source): Promise<Restorable[]> {
@@ -43,7 +43,7 @@ export async function listRestorable(source: Source): Promise<Restorable[]> {
 /** problems: a sentence for each service whose WAL has a gap after its newest snapshot. Damaged packs are thrown, with their names. */
 export async function verifyRepository(source: Source): Promise<{ runs: number; problems: string[] }> {
   return await withRepository(source, async (restic, runs) => {
-    await restic(['check', '--read-data', '--no-lock'], { timeout_seconds: read_timeout_seconds })
+    await readPacks(restic)
     const { snapshots, wal } = planOf(runs, {})
     const files = wal === undefined ? [] : [...(await readRun(restic, wal)).files]
     const problems: string[] = []
