@@ -1,6 +1,7 @@
 // A disk of its own for a test, small enough to be filled. It takes a root that may mount.
 import { execFileSync } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs'
+import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { newDataDir, removeDataDir } from './data-dir.ts'
 
@@ -8,6 +9,14 @@ export const mib = 1024 ** 2
 
 /** Why the tests that need it are skipped; empty where it is mounted. */
 export const whySkipped = (mounted: boolean): string => (mounted ? '' : ' (skipped: it takes a root that may mount)')
+
+export function mayMount(): boolean {
+  const folder = mkdtempSync(join(tmpdir(), 'howdah-mount-'))
+  const mounted = mountDisk(join(folder, 'disk'), 1)
+  if (mounted) unmountDisk(join(folder, 'disk'))
+  rmSync(folder, { recursive: true })
+  return mounted
+}
 
 /** False where mounting is not permitted; then nothing is left. */
 export function mountDisk(disk: string, size_mb: number): boolean {

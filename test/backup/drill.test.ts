@@ -1,15 +1,18 @@
 // A drill finds what is damaged at rest, and names it: a flipped bit, a missing WAL file, a truncated file of a snapshot.
+import { execFileSync } from 'node:child_process'
 import { renameSync, truncateSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { howdahHere } from '#test/cli/user.ts'
 import { ask } from '#test/database.ts'
+import { mayMount, unmountDisk, whySkipped } from '#test/disk.ts'
 import { startInstallation, type ReadyService } from '#test/installation.ts'
 import { shared } from '#test/shared.ts'
 import { until } from '#test/until.ts'
 import { drill as drillOf, flipBit } from './drilling.ts'
 
+const why_no_mount = whySkipped(mayMount())
 const howdah = shared(startInstallation)
 let service: ReadyService
 let home = ''
@@ -76,6 +79,22 @@ test('a missing WAL file is found and named', async () => {
   expect(await drill()).toBe(`the WAL file ${name} is missing`)
   renameSync(join(home, 'moved'), join(home, 'archive', name))
   expect(await drill()).toBeUndefined()
+})
+
+describe.skipIf(why_no_mount)(`a file of a snapshot that the disk does not give${why_no_mount}`, () => {
+  test.each([
+    ['is not opened', '/proc/sys/net/ipv4/route/flush', 'cannot be read: Permission denied'],
+    ['is not read to its end', '/sys/class/net/lo/duplex', 'cannot be read(: Invalid argument| to its end)'],
+  ])('and that %s is found and named', async (_, source, problem) => {
+    const path = join(await snapshotFolder(), 'data', 'PG_VERSION')
+    execFileSync('mount', ['--bind', source, path])
+    try {
+      expect(await drill()).toMatch(new RegExp(`^data/PG_VERSION of the snapshot \\w{10} ${problem}$`))
+    } finally {
+      unmountDisk(path)
+    }
+    expect(await drill()).toBeUndefined()
+  })
 })
 
 test('a truncated file of a snapshot is found and named, and told by an event', async () => {

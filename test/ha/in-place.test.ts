@@ -1,9 +1,8 @@
 // A replica that takes over as it runs: its server goes on, nothing is replayed again, and a relay leads to it from the endpoint until
 // its next start brings it home.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, rmdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { readdir, rename, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { WantedService } from '#providers/provider.ts'
@@ -12,6 +11,7 @@ import { listHostProcesses, wordsOf as commandOf } from '#providers/host/process
 import { askHaproxy } from '#providers/local/haproxy/control.ts'
 import { nodeOf } from '#providers/local/host/layout.ts'
 import { as_root, ask, loginTo, noProcessBelow, settle } from '#test/provider/service-fixture.ts'
+import { mayMount, whySkipped } from '#test/disk.ts'
 import { until } from '#test/until.ts'
 import {
   childOf,
@@ -26,14 +26,6 @@ import {
 import { type Ha, messagesUntilSettled, newHa, primaryOf, wordsOf } from './ha-fixture.ts'
 
 const write = ({ provider, wanted }: Ha, word: string) => ask(provider, wanted, `insert into kept values ('${word}')`)
-
-function mayMount(): boolean {
-  const folder = mkdtempSync(join(tmpdir(), 'howdah-mount-'))
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', 'tmpfs', folder]).status === 0
-  if (mounted) execFileSync('umount', [folder])
-  rmdirSync(folder)
-  return mounted
-}
 
 /** The relay by its command line; undefined when none runs. */
 async function relayOf({ world, wanted }: Ha): Promise<number | undefined> {
@@ -120,7 +112,7 @@ test('what the lost primary had not sent is read by the replica as it runs', asy
   expect(existsSync(join(homeOf(world, wanted), 'node-1', 'tail'))).toBe(false)
 })
 
-const why = mayMount() ? '' : ' (skipped: it takes a root that may mount)'
+const why = whySkipped(mayMount())
 
 describe.skipIf(why)(`without disk space for what the lost primary had not sent${why}`, () => {
   /** Its copy is laid on a disk that is too small, once. */

@@ -5,16 +5,19 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { readdir, rename, writeFile } from 'node:fs/promises'
-import { relative } from 'node:path'
+import { join, relative } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
+import { Untried } from '../../provider.ts'
 import { signalIfThere } from '../../host/daemon.ts'
 import { unlessGrown } from '../../host/growing.ts'
 import { system_env } from '../../host/program.ts'
+import { statIfThere } from '../../host/read.ts'
 import { wal_file_bytes_max } from '../wal/wal.ts'
 
 type Sums = Record<string, string>
 
-export type Damage = { differs?: string; missing?: string }
+/** problem: the rest of the sentence that begins with the path. */
+type Damage = { path: string; problem: string }
 
 /** sums: the file with the checksums. isNeeded: of a file that was there and is not: whether it should be. */
 type AtRest = { folder: string; sums: string; isNeeded: (path: string) => boolean; signal: AbortSignal }
@@ -29,14 +32,24 @@ export async function overStaged<Value>(
   return await unlessGrown(paths, wal_file_bytes_max, (grown) => work(AbortSignal.any([signal, grown])))
 }
 
-export async function compareSums({ folder, sums, isNeeded, signal }: AtRest): Promise<Damage> {
-  const [known, found] = [readSums(sums), await sumsOf([folder], folder, signal)]
+/** Undefined: all is as it was noted. */
+export async function compareSums({ folder, sums, isNeeded, signal }: AtRest): Promise<Damage | undefined> {
+  const [known, { found, unread }] = [readSums(sums), await sumsOf([folder], folder, signal)]
   const differs = Object.entries(found).find(([path, sum]) => known[path] !== undefined && known[path] !== sum)?.[0]
-  if (differs !== undefined) return { differs }
+  if (differs !== undefined)
+    return { path: differs, problem: await differenceOf(join(folder, differs), found[differs]) }
+  // Before those that are missing: of a folder that cannot be read all files are.
+  if (unread !== undefined) return unread
   const missing = Object.keys(known).find((path) => found[path] === undefined && isNeeded(path))
-  if (missing !== undefined) return { missing }
+  if (missing !== undefined) return { path: missing, problem: 'is missing' }
   await saveSums(sums, found)
-  return {}
+  return undefined
+}
+
+/** cksum of coreutils 9.1 takes an error of the disk for the end of the file. */
+async function differenceOf(path: string, sum = ''): Promise<string> {
+  const size = (await statIfThere(path))?.size ?? 0
+  return Number(sum.split(' ')[1]) < size ? 'cannot be read to its end' : 'differs from its checksum'
 }
 
 /** Of files that are not noted yet. Those that are noted and no longer there stay noted while they are needed. */
@@ -48,8 +61,8 @@ export async function noteSums({ folder, sums, isNeeded, signal }: AtRest): Prom
   if (fresh.length === 0) return
   const kept = Object.entries(known).filter(([path]) => isNeeded(path))
   // Of a folder that was never read, all in one go.
-  const noted = await sumsOf(fresh.length === paths.length ? [folder] : fresh, folder, signal)
-  await saveSums(sums, { ...Object.fromEntries(kept), ...noted })
+  const { found } = await sumsOf(fresh.length === paths.length ? [folder] : fresh, folder, signal)
+  await saveSums(sums, { ...Object.fromEntries(kept), ...found })
 }
 
 async function saveSums(path: string, sums: Sums): Promise<void> {
@@ -69,21 +82,38 @@ function readSums(path: string): Sums {
 /** So many files as words of one command. */
 const paths_at_once_max = 1_000
 
+/** found: of all files that are there, but for those that cannot be read; unread: one of them. */
+type Read = { found: Sums; unread: Damage | undefined }
+
 /** A server that ends does not wait for it. */
-async function sumsOf(paths: readonly string[], folder: string, signal: AbortSignal): Promise<Sums> {
-  const sums: Sums = {}
+async function sumsOf(paths: readonly string[], folder: string, signal: AbortSignal): Promise<Read> {
+  const found: Sums = {}
+  let unread: Damage | undefined
   for (let at = 0; at < paths.length; at += paths_at_once_max) {
     const chosen = paths.slice(at, at + paths_at_once_max)
     const words = ['-n', '19', 'find', ...chosen, '-type', 'f', '-exec', 'cksum', '-z', '--', '{}', '+']
     signal.throwIfAborted()
     // A group of its own: with find the programs that it has started are killed.
-    const child = spawn('nice', words, { env: system_env, stdio: ['ignore', 'pipe', 'ignore'], detached: true })
+    const child = spawn('nice', words, { env: system_env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
     const kill = () => child.pid !== undefined && signalIfThere(-child.pid, 'SIGKILL')
     signal.addEventListener('abort', kill)
-    const [output] = await Promise.all([textOf(child.stdout), once(child, 'close')])
+    const [output, errors] = await Promise.all([textOf(child.stdout), textOf(child.stderr), once(child, 'close')])
     signal.removeEventListener('abort', kill)
     signal.throwIfAborted()
-    for (const [, sum = '', path = ''] of output.matchAll(/(\d+ \d+) ([^\0]+)\0/g)) sums[relative(folder, path)] = sum
+    if (child.exitCode !== 0) unread ??= unreadIn(errors, folder)
+    for (const [, sum = '', path = ''] of output.matchAll(/(\d+ \d+) ([^\0]+)\0/g)) found[relative(folder, path)] = sum
   }
-  return sums
+  return { found, unread }
+}
+
+/** A file that was removed meanwhile is none. Throws Untried when the programs were ended: they say nothing of the other files. */
+function unreadIn(errors: string, folder: string): Damage | undefined {
+  const lines = errors.split('\n').filter(Boolean)
+  const told = lines.map((line) => /^(?:find|cksum): '?(\/.+?)'?: ([^:]+)$/.exec(line))
+  const broken_at = told.indexOf(null)
+  if (broken_at !== -1 || lines.length === 0) {
+    throw new Untried(`reading its files ended early: ${lines[broken_at] ?? 'the program was killed'}`)
+  }
+  const [, path = '', reason = ''] = told.find((one) => one?.[2] !== 'No such file or directory') ?? []
+  return path === '' ? undefined : { path: relative(folder, path), problem: `cannot be read: ${reason}` }
 }

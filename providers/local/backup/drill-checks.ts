@@ -27,12 +27,9 @@ export async function compareAll(own: Node, { snapshot_id, start_wal_file, folde
   const wal = await overStaged(archive.folder, signal, (either) =>
     compareSums({ ...archive, isNeeded, signal: either }),
   )
-  if (wal.differs !== undefined) return `the WAL file ${wal.differs} differs from its checksum`
-  if (wal.missing !== undefined) return `the WAL file ${wal.missing} is missing`
+  if (wal !== undefined) return `the WAL file ${wal.path} ${wal.problem}`
   const data = await compareSums({ folder, sums: sumsIn(own, snapshot_id), isNeeded: () => true, signal })
-  if (data.differs !== undefined) return `${data.differs} of the snapshot ${snapshot_id} differs from its checksum`
-  if (data.missing !== undefined) return `${data.missing} of the snapshot ${snapshot_id} is missing`
-  return undefined
+  return data && `${data.path} of the snapshot ${snapshot_id} ${data.problem}`
 }
 
 /** WAL that cannot be read ends a recovery as its end does: every archived file but the last must have been passed. */
