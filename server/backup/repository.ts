@@ -4,9 +4,9 @@
 //    it come back, or never have been lost, is refused at its next run.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { access, chown, mkdir, readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { mayGiveUsers } from '#providers/host/privilege.ts'
-import { readIfThere } from '#providers/host/read.ts'
+import { errorCode, readIfThere } from '#providers/host/read.ts'
 import { unprivileged } from '#providers/host/user-map.ts'
 import type { BackupTarget } from '../backup-target.ts'
 import {
@@ -184,10 +184,19 @@ export async function claimRepository(place: Place): Promise<void> {
   await saveOwnRepository(backupFilesOf(place.data_dir), own)
 }
 
-/** An empty folder becomes that of the user which restic has. */
+/**
+ * An empty folder becomes that of the user which restic has. None is made above it: where a mount point is misspelt, the repository would
+ * be on the disk of the root.
+ */
 async function ensureTargetFolder({ folder }: BackupTarget): Promise<void> {
   if (folder === undefined || (await isRepository(folder))) return
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await mkdir(folder, { mode: 0o700 }).catch((error: unknown) => {
+    if (errorCode(error) === 'EEXIST') return
+    if (errorCode(error) !== 'ENOENT') throw error
+    throw new RepositoryRefused(
+      `there is no folder ${dirname(folder)}; check its name and that its disk is mounted, or make it`,
+    )
+  })
   if ((await readdir(folder)).some((name) => name !== 'lost+found')) {
     throw new RepositoryRefused(`${folder} is not empty and no repository; choose an empty folder or a new one`)
   }

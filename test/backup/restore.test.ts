@@ -53,6 +53,12 @@ afterAll(async () => {
   for (const folder of folders) await removeDataDir(folder)
 })
 
+function newFolder(): string {
+  const folder = newDataDir()
+  folders.push(folder)
+  return folder
+}
+
 test.skipIf(why)(`no repository is made by itself, and the recovery key is shown once${why}`, async () => {
   const { data_dir } = first?.config ?? expect.fail()
   const status = await howdah(['admin', 'backup', 'status', '--data-dir', data_dir])
@@ -63,10 +69,17 @@ test.skipIf(why)(`no repository is made by itself, and the recovery key is shown
   await expect(initFor(first?.config ?? expect.fail())).rejects.toThrow('has a repository already')
 })
 
+test.skipIf(why)(`a misspelt mount point is told, and no folder is made of it${why}`, async () => {
+  const misspelt = join(nowhere, 'nsa')
+  const backup_to = parseBackupTarget(`file://${misspelt}/howdah`)
+  await expect(initFor(newTestConfig({ data_dir: newFolder(), backup_to }))).rejects.toThrow(
+    `there is no folder ${misspelt}; check its name and that its disk is mounted, or make it`,
+  )
+  expect(existsSync(misspelt)).toBe(false)
+})
+
 test.skipIf(why)(`a second installation at the same place is refused${why}`, async () => {
-  const other = newDataDir()
-  folders.push(other)
-  const config = newTestConfig({ data_dir: other, backup_to })
+  const config = newTestConfig({ data_dir: newFolder(), backup_to })
   await expect(initFor(config)).rejects.toThrow('the repository of another installation')
 })
 
