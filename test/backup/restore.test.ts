@@ -66,7 +66,9 @@ test.skipIf(why)(`no repository is made by itself, and the recovery key is shown
   const made = await howdah(['admin', 'backup', 'init', '--backup-to', text, '--data-dir', data_dir])
   recovery_key = /^ {2}([A-Z2-7]{4}(?:-[A-Z2-7]{4}){12})$/m.exec(made.stdout)?.[1] ?? ''
   expect(recovery_key).not.toBe('')
-  await expect(initFor(first?.config ?? expect.fail())).rejects.toThrow('has a repository already')
+  const again = initFor(first?.config ?? expect.fail())
+  await expect(again).rejects.toThrow('has a repository already')
+  await expect(again).rejects.toThrow(`for another one stop the server, move ${join(data_dir, 'backup')} away`)
 })
 
 test.skipIf(why)(`a misspelt mount point is told, and no folder is made of it${why}`, async () => {
