@@ -18,7 +18,7 @@ export function newLateness(lag_seconds: number, onLate: OnLate) {
       const is_told = told === why || (told !== undefined && why === slow)
       if (is_late ? is_told : told === undefined) continue
       const message = is_late
-        ? `its backup is ${Math.round(age_seconds)} s behind: ${why}; nothing local is lost, and it catches up`
+        ? `its backup is ${Math.round(age_seconds)} s behind: ${why}; nothing local is lost`
         : 'its backup is in time again'
       await onLate(service_id, message)
       if (is_late) late.set(service_id, why)

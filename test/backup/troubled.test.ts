@@ -75,9 +75,7 @@ test.skipIf(why_no_s3)(
   async () => {
     s3.signal('SIGSTOP')
     await sql('create table orders as select n, repeat(md5(n::text), 8) from generate_series(1, 60000) n')
-    await untilTold(
-      /^its backup is \d+ s behind: the last run took too long; nothing local is lost, and it catches up$/,
-    )
+    await untilTold(/^its backup is \d+ s behind: the last run took too long; nothing local is lost$/)
     expect(await lag()).toBeGreaterThan(6)
     // Nothing needs the WAL before the only snapshot.
     const [first = ''] = segmentsIn(foldersOfWal()[0] ?? '')
