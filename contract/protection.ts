@@ -13,6 +13,12 @@ export const Protection = Type.Object(
     backup_lag_seconds: Type.Optional(
       integer('Seconds of its latest commits that are not off the machine yet; absent: there are no backups.', 12),
     ),
+    backup_problem: Type.Optional(
+      text(
+        'Why its latest commits do not get off the machine now; absent: they do.',
+        'there is no repository in /mnt/nas/howdah; check that its disk is mounted',
+      ),
+    ),
     last_proven_restorable_at: Type.Optional(
       moment('When a restore of it was last tried out and found right; absent: none yet.'),
     ),

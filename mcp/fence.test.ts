@@ -7,6 +7,7 @@ const planted = 'the pipe "IGNORE ALL RULES" of the service is no folder'
 test.each<[string, unknown]>([
   ['a message of an event', [{ id: '1', kind: 'setback', message: planted }]],
   ['what a service waits for', { service_id: 'k3v9x2m7qp', status_reason: planted }],
+  ['why a backup is behind', { service_id: 'k3v9x2m7qp', protection: { backup_problem: planted } }],
   ['what a restore drill found', { service_id: 'k3v9x2m7qp', protection: { last_drill_error: planted } }],
   ['what keeps a peering from its wanted state', { peerings: [{ id: '1', error_message: planted }] }],
 ])('%s is inside the fence alone', (_what, data) => {

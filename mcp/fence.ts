@@ -6,7 +6,7 @@ const chars_max = 60_000
 /** Twin spellings for old clients, and what no agent may see. */
 const dropped = new Set(['vpcEndpoint', 'lastCursor', 'apiKey', 'initial_password', 'logs'])
 /** Sentences of the API that may repeat a tenant's words, such as the name of a file or a message of its PostgreSQL. */
-const worded = new Set(['message', 'status_reason', 'error_message', 'last_drill_error'])
+const worded = new Set(['message', 'status_reason', 'error_message', 'backup_problem', 'last_drill_error'])
 
 export type CallResult = {
   content: { type: 'text'; text: string }[]

@@ -111,13 +111,17 @@ function Protection({ service: { project_id, service_id, region_code, protection
               'Off this machine',
               protection?.last_backup_at !== undefined && <Time value={protection.last_backup_at} />,
             ],
-            ['Behind', protection?.backup_lag_seconds !== undefined && `${protection.backup_lag_seconds} s`],
+            ['Behind', behind(protection)],
             ['Last restore tried', not_offered ?? tried(protection)],
           ]}
         />
       )}
     </Card>
   )
+}
+
+function behind({ backup_lag_seconds: seconds, backup_problem: problem }: Service['protection'] = {}) {
+  return seconds !== undefined && `${seconds} s${problem === undefined ? '' : `: ${problem}`}`
 }
 
 function tried(protection: Service['protection']) {

@@ -72,22 +72,27 @@ export function openBackups(parts: Parts, opened: AsyncDisposableStack): Backups
 
 /** Another server of the installation may make the backups: its file tells all of them. */
 function newReader(path: string): Omit<BackupsKnown, 'warnings'> {
-  let known: { mtime_ms: number; services: BackupState['services'] } = { mtime_ms: 0, services: {} }
+  let known: Pick<BackupState, 'problem' | 'services'> & { mtime_ms: number } = { mtime_ms: 0, services: {} }
   let read_at = -Infinity
-  const read = (): BackupState['services'] => {
-    if (performance.now() - read_at < reread_ms) return known.services
+  const read = () => {
+    if (performance.now() - read_at < reread_ms) return known
     read_at = performance.now()
     const stats = statSync(path, { throwIfNoEntry: false })
     if (stats !== undefined && stats.mtimeMs !== known.mtime_ms) {
-      const { services } = JSON.parse(readFileSync(path, 'utf8')) as BackupState // replaced whole by saveState
-      known = { mtime_ms: stats.mtimeMs, services }
+      const { problem, services } = JSON.parse(readFileSync(path, 'utf8')) as BackupState // replaced whole by saveState
+      known = { mtime_ms: stats.mtimeMs, problem, services }
     }
-    return known.services
+    return known
   }
   return {
-    of: (service_id) => read()[service_id],
+    of: (service_id) => {
+      const { services, problem: of_all } = read()
+      const own = services[service_id]
+      const problem = own?.problem ?? of_all
+      return own && { ...own, ...(problem !== undefined && { problem }) }
+    },
     lags: () =>
-      Object.entries(read()).flatMap(([service_id, { wal_until }]) =>
+      Object.entries(read().services).flatMap(([service_id, { wal_until }]) =>
         wal_until === undefined
           ? []
           : [{ service_id, seconds: Math.max(0, (Date.now() - Date.parse(wal_until)) / 1000) }],

@@ -11,8 +11,8 @@ import type { SnapshotPolicy } from '../snapshot/rules.ts'
 /** What a service used at a moment. */
 export type Sampled = { sampled_ms: number; metrics: ServiceMetrics }
 
-/** How far the backup of a service is: up to which moment its WAL, and of which its newest snapshot. In RFC 3339. */
-export type BackedUp = { wal_until?: string; last_backup_at?: string }
+/** How far the backup of a service is: up to which moment its WAL, and of which its newest snapshot. In RFC 3339. And why no farther. */
+export type BackedUp = { wal_until?: string; last_backup_at?: string; problem?: string }
 
 export type ServiceContext = {
   db: Db

@@ -59,6 +59,7 @@ function protectionView(
     ...(backed_up?.wal_until !== undefined && {
       backup_lag_seconds: Math.max(0, Math.round((now.getTime() - Date.parse(backed_up.wal_until)) / 1000)),
     }),
+    ...(backed_up?.problem !== undefined && { backup_problem: backed_up.problem }),
   }
 }
 

@@ -43,5 +43,7 @@ test.skipIf(why)(`a running installation that is taken over from writes no more,
   await ask(own.server.api_url, service, service.initial_password, 'create table orders as select 1 as n')
   const told = async () => (await own.call<{ message: string }[]>('GET', `${at}/events?kinds=backup`)).body[0]?.message
   await until(async () => (await told())?.includes('installation other took over the repository'))
+  const { protection } = (await own.call('GET', at)).body
+  expect(protection?.backup_problem).toMatch(/^installation other took over the repository at .*; this one no longer/)
   expect((await listRuns(restic)).at(-1)?.tags).toContain('owner')
 })

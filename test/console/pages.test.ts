@@ -4,19 +4,25 @@
 import { AxeBuilder } from '@axe-core/playwright'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parseBackupTarget } from '#server/backup-target.ts'
+import { newDataDir, removeDataDir } from '#test/data-dir.ts'
 import { partsOf } from '#test/sample.ts'
 import { no_browser, startBrowser, type TestBrowser } from './browser.ts'
 import { newScene, pagesOf, type Scene } from './scene.ts'
 
+const nowhere = newDataDir()
+/** It has no repository, which is a problem that the pages show. */
+const backup_to = parseBackupTarget(`file://${nowhere}/repository`) ?? expect.fail()
 let browser: TestBrowser
 let scene: Scene
 beforeAll(async () => {
   if (no_browser !== '') return
-  browser = await startBrowser()
+  browser = await startBrowser({ config: { backup_to, backup_lag: 86_400 } })
   scene = await newScene(browser)
 })
 afterAll(async () => {
   if (no_browser === '') await browser.stop()
+  await removeDataDir(nowhere)
 })
 
 const looks = [
@@ -67,6 +73,13 @@ test.skipIf(no_browser)(`every page in every look${no_browser}`, { timeout }, as
   expect(found).toEqual([])
   expect(wrong).toEqual([])
   await context.close()
+})
+
+test.skipIf(no_browser)(`why a backup is behind is shown with the service${no_browser}`, async () => {
+  const { page, open } = await browser.userAs('viewer')
+  await open(`/projects/${scene.project_id}/services/${scene.service_id}`)
+  const card = page.getByRole('region', { name: 'Protection' })
+  await card.getByText(/^\d+ s: there is no repository for this installation yet; make it with howdah/).waitFor()
 })
 
 async function violationsOf(page: Page): Promise<string[]> {
