@@ -18,7 +18,7 @@ import { newMetaStore } from './meta-store.ts'
 import { type BackupState, backupFilesOf, ensureBackupFolder } from './backup-files.ts'
 import { openRepository, type Place, refuseMissingFolder, type Repository } from './repository.ts'
 import type { Archived } from './retention.ts'
-import { holdRunner } from './runner-lock.ts'
+import { holdRunner, type RunnerLock } from './runner-lock.ts'
 import { takenOf } from './runs.ts'
 import { newStateFile, type StateFile } from './state-file.ts'
 import { type Lacking, newWalStore } from './wal-store.ts'
@@ -159,9 +159,23 @@ function newWork({ place, db, regions, log, lag_seconds, onLate }: Parts, onOpen
         if (!place.signal?.aborted) await noteFailure(error)
       }
     },
-    tell: () => tellLate(state.last(), Date.now()).catch((error: unknown) => log.warn({ err: error }, 'not told')),
+    tell: () => tellIfOurs(tellLate, state, runner).catch((error: unknown) => log.warn({ err: error }, 'not told')),
     close: () => runner.release(),
   }
+}
+
+type OwnState = ReturnType<typeof newStateFile>
+
+/** Where another process makes the backups by now, the state that is known here is an old one. */
+async function tellIfOurs(
+  tellLate: ReturnType<typeof newLateness>,
+  state: OwnState,
+  runner: RunnerLock,
+): Promise<void> {
+  const last = state.last()
+  if (last === undefined) return
+  if (await runner.isOurs()) await tellLate(last, Date.now())
+  else state.forget()
 }
 
 async function listServiceIds(db: Db): Promise<string[]> {

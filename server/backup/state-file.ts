@@ -3,13 +3,19 @@ import { type BackupState, type backupFilesOf, findState, saveState } from './ba
 
 export type StateFile = { read(): Promise<BackupState>; save(change: Partial<BackupState>): Promise<void> }
 
-export function newStateFile(files: ReturnType<typeof backupFilesOf>): StateFile & { last(): BackupState | undefined } {
+/** last: as this process has read or written it; forget: another one writes it from now on. */
+type OwnStateFile = StateFile & { last(): BackupState | undefined; forget(): void }
+
+export function newStateFile(files: ReturnType<typeof backupFilesOf>): OwnStateFile {
   let state: BackupState | undefined
   let saving: Promise<unknown> = Promise.resolve()
   const read = async () => state ?? (await findState(files)) ?? { saved_at: '', services: {} }
   return {
     read,
     last: () => state,
+    forget: () => {
+      state = undefined
+    },
     /** One at a time: both lanes write. */
     save: (change: Partial<BackupState>) => {
       const own = saving.then(async () => {
