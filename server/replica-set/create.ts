@@ -44,7 +44,7 @@ export async function createReplicaSet(context: ServiceContext, at: At, input: I
       tx,
       service_id,
       'requested',
-      `replica set ${name}: created with ${nodes} ${nodes === 1 ? 'node' : 'nodes'} (${replica_set_id})`,
+      `replica set ${name}: creation with ${nodes} ${nodes === 1 ? 'node' : 'nodes'} (${replica_set_id})`,
     )
     await nudge(tx, 'replica set', replica_set_id)
     return replicaSetView(row, parent)

@@ -34,7 +34,7 @@ export function replicaSetHandlers(context: ServiceContext): Pick<Handlers, keyo
     deleteReplicaSet: async ({ params }) => {
       await changeReplicaSet(context, params, undefined, (row) => ({
         ...setDeletionChange(row, new Date()),
-        event: 'deletion requested',
+        event: 'deletion',
       }))
     },
 
@@ -46,7 +46,7 @@ export function replicaSetHandlers(context: ServiceContext): Pick<Handlers, keyo
       if (problems.length > 0) throw invalidRequest(problems)
       const accepts = accepted_set_statuses.resize
       const words = `${size.cpu_millis} milli-cores and ${size.memory_gbs} GB`
-      const event = `resize to ${words} requested`
+      const event = `a resize to ${words}`
       await changeReplicaSet(context, params, accepts, (row) => ({ ...shapeChange(row, size), event }))
       return { message: `the replica set is being resized to ${words} a node` }
     },
@@ -57,7 +57,7 @@ export function replicaSetHandlers(context: ServiceContext): Pick<Handlers, keyo
 
     setReplicaSetEnvironment: async ({ params, body: { environment } }) => {
       const accepts = accepted_set_statuses.describe
-      const event = `environment set to ${environment}`
+      const event = `the environment ${environment}`
       await changeReplicaSet(context, params, accepts, () => ({ environment, event }))
       return { message: `the environment is ${environment}` }
     },

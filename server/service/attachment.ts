@@ -50,7 +50,7 @@ async function attach(tx: Sql, providers: Regions, at: At, vpc_id: string): Prom
     )
   }
   const address = await takeAllIn(vpc, tx, provider, service)
-  const event = `attachment to VPC ${vpc.id} at ${address} requested`
+  const event = `attachment to VPC ${vpc.id} at ${address}`
   await saveChange(tx, service, { ...shapeChange(service, { vpc_id: vpc.id }), event })
   return address
 }
@@ -62,7 +62,7 @@ async function detach(tx: Sql, at: At, vpc_id: string | undefined): Promise<numb
     const message = `the service is attached to VPC ${service.vpc_id}; name that one, or none`
     throw invalidRequest([{ path: '/vpc_id', message }])
   }
-  const event = `detachment from VPC ${service.vpc_id} requested`
+  const event = `detachment from VPC ${service.vpc_id}`
   await saveChange(tx, service, { ...shapeChange(service, { vpc_id: null }), event })
   return service.vpc_id
 }

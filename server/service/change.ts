@@ -36,6 +36,7 @@ export async function lockService(tx: Sql, { project_id, service_id, accepts }: 
 }
 
 type Change = WantedChange & {
+  /** Of the kind `requested`: what it is that was requested, without that word. */
   event: string
   /** Unless it is what a request wants of the service itself. */
   event_kind?: EventKind

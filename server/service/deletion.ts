@@ -19,7 +19,7 @@ export function deletionHandlers(context: ServiceContext, viewOf: ServiceView): 
     ...expiryHandlers(context, viewOf),
 
     setProtection: async ({ params, body }) => {
-      const event = body.protected ? 'it is protected from deletion' : 'it is no longer protected from deletion'
+      const event = body.protected ? 'protection from deletion' : 'no protection from deletion'
       return viewOf(await changeService(context, params, () => ({ protected: body.protected, event })))
     },
 
@@ -28,7 +28,7 @@ export function deletionHandlers(context: ServiceContext, viewOf: ServiceView): 
         if (row.deleted_at === null && isProtected(row)) {
           throw new Fault('CONFLICT', `the service is protected from deletion; ${unprotectSentence(row)}`)
         }
-        return { ...deletionChange(row, new Date(), undelete_seconds), event: 'deletion requested' }
+        return { ...deletionChange(row, new Date(), undelete_seconds), event: 'deletion' }
       })
     },
 
@@ -37,13 +37,13 @@ export function deletionHandlers(context: ServiceContext, viewOf: ServiceView): 
     restoreDeletedService: ({ params }) =>
       db.transaction(async (tx) => {
         const row = await lockDeleted(tx, params)
-        return viewOf(await saveChange(tx, row, { ...restoreChange(row, new Date()), event: 'restoration requested' }))
+        return viewOf(await saveChange(tx, row, { ...restoreChange(row, new Date()), event: 'restoration' }))
       }),
 
     purgeDeletedService: ({ params }) =>
       db.transaction(async (tx) => {
         const row = await lockDeleted(tx, params)
-        await saveChange(tx, row, { ...purgeChange(row), event: 'removal for good requested' })
+        await saveChange(tx, row, { ...purgeChange(row), event: 'removal for good' })
       }),
   }
 }

@@ -19,7 +19,7 @@ export function expiryHandlers(context: ServiceContext, viewOf: ServiceView): Pi
   return {
     setExpiry: async ({ params, body }) => {
       const expires_at = checked((problems) => parseExpiry(body.expires_at, new Date(), problems))
-      const event = expires_at === null ? 'it no longer expires' : `it expires at ${expires_at.toISOString()}`
+      const event = expires_at === null ? 'no expiry' : `expiry at ${expires_at.toISOString()}`
       const row = await changeService(context, params, (row) => {
         if (expires_at !== null && isProtected(row)) {
           throw new Fault('CONFLICT', `the service is protected, so it does not expire; ${unprotectSentence(row)}`)

@@ -18,7 +18,7 @@ export function haHandlers(context: ServiceContext, viewOf: ServiceView): Pick<H
         const counts = countsOf(body, row)
         const problem = replicaProblem(counts)
         if (problem !== undefined) throw invalidRequest([problem])
-        const event = `replicas asked for: ${counts.replica_count}, of them synchronous: ${counts.sync_replica_count}`
+        const event = `replicas: ${counts.replica_count}, of them synchronous: ${counts.sync_replica_count}`
         return { ...shapeChange(row, counts), event }
       })
       return viewOf(row)
@@ -31,7 +31,7 @@ export function haHandlers(context: ServiceContext, viewOf: ServiceView): Pick<H
         }
         return {
           ...shapeChange(row, { switchovers: row.switchovers + 1 }),
-          event: 'a planned change of the primary requested',
+          event: 'a planned change of the primary',
         }
       })
       return viewOf(row)

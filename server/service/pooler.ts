@@ -34,6 +34,5 @@ export function requirePooler({ providers }: ServiceContext, { region_code }: Pi
 
 /** The columns that change, of a service or of a replica set. */
 export function poolerChange({ generation }: Pick<ServiceRow, 'generation'>, pooler: boolean) {
-  const event = `the pooler is to be ${pooler ? 'enabled' : 'disabled'}`
-  return { pooler, generation: generation + 1, event }
+  return { pooler, generation: generation + 1, event: pooler ? 'a pooler' : 'no pooler' }
 }

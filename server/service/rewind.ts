@@ -28,7 +28,7 @@ export function rewindHandlers(
         const at = parseMoment(body.target_time)
         const now = new Date()
         requireRestorable(restorableOf(row, await listSnapshots(tx, row.service_id), now), new Date(at))
-        return viewOf(await saveRewind(tx, row, at, `a rewind to ${at} requested`))
+        return viewOf(await saveRewind(tx, row, at, `a rewind to ${at}`))
       }),
 
     undoRewind: ({ params }) =>
@@ -44,7 +44,7 @@ export function rewindHandlers(
           throw new Fault('CONFLICT', 'the state before the rewind is still being kept; try again shortly')
         }
         const at = kept.taken_at.toISOString()
-        return viewOf(await saveRewind(tx, row, at, `undoing of the rewind requested, back to ${at}`))
+        return viewOf(await saveRewind(tx, row, at, `undoing of the rewind, back to ${at}`))
       }),
 
     resetService: ({ params }) =>
@@ -57,7 +57,7 @@ export function rewindHandlers(
         await saveSnapshotDeleted(tx, dropped)
         await insertSnapshot(tx, { snapshot_id: newId(), service_id, kind: 'initial' })
         const change = exchangeChange(row, { exchange_id: newId(), service_id: parent.service_id, dropped })
-        const event = `a reset to the present of ${parent.service_id} requested`
+        const event = `a reset to the present of ${parent.service_id}`
         const source_time = new Date().toISOString()
         const source = { source_strategy: 'NOW', source_snapshot_id: null, source_time } as const
         return viewOf(await saveChange(tx, row, { ...change, ...source, event }))

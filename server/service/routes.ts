@@ -92,12 +92,12 @@ function descriptionHandlers(
   return {
     renameService: async ({ params, body }) => {
       const name = body.name.trim()
-      const event = `renamed to ${name}`
+      const event = `a rename to ${name}`
       return viewOf(await changeService(context, params, () => ({ name, event })))
     },
 
     setEnvironment: async ({ params, body: { environment } }) => {
-      const event = `environment set to ${environment}`
+      const event = `the environment ${environment}`
       await changeService(context, params, () => ({ environment, event }))
       return { message: `the environment is ${environment}` }
     },
@@ -111,9 +111,9 @@ function powerAndSizeHandlers(context: ServiceContext, viewOf: ServiceView): Pic
   const turn = async (at: At, power: 'on' | 'off', event: string) =>
     viewOf(await changeService(context, at, (row) => ({ ...powerChange(row, power), event })))
   return {
-    startService: ({ params }) => turn(params, 'on', 'start requested'),
+    startService: ({ params }) => turn(params, 'on', 'a start'),
 
-    stopService: ({ params }) => turn(params, 'off', 'stop requested'),
+    stopService: ({ params }) => turn(params, 'off', 'a stop'),
 
     resizeService: async ({ params, body }) => {
       const problems: Problem[] = []
@@ -121,7 +121,7 @@ function powerAndSizeHandlers(context: ServiceContext, viewOf: ServiceView): Pic
       const { region_code } = await getService(db, params)
       problems.push(...refusedBy(getProvider(providers, region_code).service.refusal({ size })))
       if (problems.length > 0) throw invalidRequest(problems)
-      const event = `resize to ${body.cpu_millis} milli-cores and ${body.memory_gbs} GB requested`
+      const event = `a resize to ${body.cpu_millis} milli-cores and ${body.memory_gbs} GB`
       const columns = sizeColumnsOf(size)
       return viewOf(await changeService(context, params, (row) => ({ ...shapeChange(row, columns), event })))
     },
@@ -134,7 +134,7 @@ function passwordHandler(context: ServiceContext): Handlers['updatePassword'] {
     const problem = passwordProblem(body.password)
     if (problem !== undefined) throw invalidRequest([{ path: '/password', message: problem }])
     const verifier = await newVerifier(body.password)
-    const event = 'change of the master password requested'
+    const event = 'another master password'
     await changeServiceNow(context, params, (row) => ({ ...passwordChange(row, verifier), event }))
   }
 }

@@ -51,7 +51,7 @@ export function snapshotHandlers(context: ServiceContext): Pick<Handlers, keyof 
         requireOffered(getProvider(context.providers, service.region_code).facts().drills)
         await saveDrillRequested(tx, service.service_id)
         await announceSettled(tx, drill_requested)
-        await saveChange(tx, service, { event: 'restore drill requested' })
+        await saveChange(tx, service, { event: 'a restore drill' })
         return { message: 'the drill begins within seconds; protection of the service has its result' }
       }),
 
@@ -87,7 +87,7 @@ async function takeSnapshot({ db, providers }: ServiceContext, at: At) {
       throw new Fault('QUOTA_EXCEEDED', limit)
     }
     const row = await insertSnapshot(tx, { snapshot_id: newId(), service_id, kind: 'manual' })
-    await saveChange(tx, service, { event: `snapshot ${row.snapshot_id} requested`, needs_pass: true })
+    await saveChange(tx, service, { event: `the snapshot ${row.snapshot_id}`, needs_pass: true })
     return snapshotView(row)
   })
 }
@@ -108,7 +108,7 @@ async function deleteSnapshot({ db }: ServiceContext, at: At, snapshot_id: strin
       throw new Fault('CONFLICT', 'a fork is being made from this snapshot; delete it when the fork is READY')
     }
     await saveSnapshotDeleted(tx, [snapshot_id])
-    await saveChange(tx, service, { event: `deletion of snapshot ${snapshot_id} requested`, needs_pass: true })
+    await saveChange(tx, service, { event: `deletion of the snapshot ${snapshot_id}`, needs_pass: true })
   })
 }
 

@@ -111,7 +111,7 @@ test('a list that streams is an async iterator, which goes on over an interrupti
     told.push(message)
     if (streams === 1) await shop.rename({ name: `told ${told.length}` })
     // What a snapshot tells may come before it.
-    if (streams > 1 && message.includes('renamed to told')) break
+    if (streams > 1 && message.includes('a rename to told')) break
   }
   expect(new Set(told).size).toBe(told.length)
 })

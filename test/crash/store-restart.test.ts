@@ -74,7 +74,7 @@ async function withLoad(
   const write = async () => {
     for (let turn = 0; !end.signal.aborted; turn++) {
       const status = await one('POST', `${services}/${service_id}/rename`, { name: `name ${turn}` })
-      if (status === 200) acknowledged.push(`renamed to name ${turn}`)
+      if (status === 200) acknowledged.push(`a rename to name ${turn}`)
     }
   }
   const moreOf = (kind: keyof typeof counts) => async () => {

@@ -43,7 +43,7 @@ test('a service goes back to a moment and back again, and the state before is ke
   const before = (await completeOf(at)).find(({ kind }) => kind === 'rewind')
   expect(await howdah.call('POST', `${at}/undoRewind`)).toMatchObject({ status: 202 })
   await howdah.untilStatus(service_id, 'READY')
-  expect(await eventsOf(service_id)).toContain(`requested: undoing of the rewind requested, back to ${before?.taken}`)
+  expect(await eventsOf(service_id)).toContain(`requested: undoing of the rewind, back to ${before?.taken}`)
   // The state before an earlier rewind goes when a later one is kept.
   await until(async () => {
     const rewinds = (await completeOf(at)).filter(({ kind }) => kind === 'rewind')
@@ -76,7 +76,7 @@ test('a rewind that cannot be made leaves the one before it to be undone', async
   await rewindInVain(service_id)
   await until(async () => (await howdah.call('POST', `${at}/undoRewind`)).status === 202)
   await howdah.untilStatus(service_id, 'READY')
-  expect(await eventsOf(service_id)).toContain(`requested: undoing of the rewind requested, back to ${before.taken}`)
+  expect(await eventsOf(service_id)).toContain(`requested: undoing of the rewind, back to ${before.taken}`)
 })
 
 /** The store says of its first snapshot that it is older than it is in the region. */

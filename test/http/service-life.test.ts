@@ -132,12 +132,12 @@ test('the events tell each step, newest first', async () => {
   expect(events.at(-1)).toMatchObject({ kind: 'created', message: 'created as orders' })
   const requests = events.filter(({ kind }) => kind === 'requested').map(({ message }) => message)
   expect(requests.toReversed()).toEqual([
-    'renamed to invoices',
-    'environment set to PROD',
-    'resize to 500 milli-cores and 2 GB requested',
-    'stop requested',
-    'start requested',
-    'change of the master password requested',
+    'a rename to invoices',
+    'the environment PROD',
+    'a resize to 500 milli-cores and 2 GB',
+    'a stop',
+    'a start',
+    'another master password',
   ])
   expect(events.filter(({ kind }) => kind === 'settled')).toHaveLength(5)
 })

@@ -49,14 +49,14 @@ test('the events of a service come as they happen, and a stream that resumes rep
   for await (const event of whole) {
     first.push(event)
     if (first.length === listed.length) await rename(service_id, 'one')
-    if (event.entry.message === 'renamed to one') break
+    if (event.entry.message === 'a rename to one') break
   }
   expect(first.slice(0, listed.length)).toEqual(beginning)
   await rename(service_id, 'two')
   await rename(service_id, 'three')
   const last_event_id = first[listed.length - 1]?.id ?? ''
   const again = client.stream('listServiceEvents', { ...at(service_id), last_event_id })
-  const rest = await readUntil(again, ({ entry }) => entry.message === 'renamed to three')
+  const rest = await readUntil(again, ({ entry }) => entry.message === 'a rename to three')
   expect(rest.slice(0, first.length - listed.length)).toEqual(first.slice(listed.length))
   const ids = rest.map(({ id }) => Number(id))
   expect(ids).toEqual(ids.toSorted((one, other) => one - other))
@@ -87,15 +87,15 @@ test('the events of a project are those of all its services, by kind and by serv
   const stream = client.stream('listProjectEvents', { project_id, last_event_id: last_cursor ?? '' })
   await rename(one.service_id, 'first')
   await rename(other.service_id, 'second')
-  const read = await readUntil(stream, ({ entry }) => entry.message === 'renamed to second')
-  const renamed = read.map(({ entry }) => entry).filter(({ message }) => message.startsWith('renamed'))
+  const read = await readUntil(stream, ({ entry }) => entry.message === 'a rename to second')
+  const renamed = read.map(({ entry }) => entry).filter(({ message }) => message.startsWith('a rename'))
   expect(renamed.map(({ service_id, message }) => [service_id, message])).toEqual([
-    [one.service_id, 'renamed to first'],
-    [other.service_id, 'renamed to second'],
+    [one.service_id, 'a rename to first'],
+    [other.service_id, 'a rename to second'],
   ])
   const after = { after: last_cursor ?? '', service_id: other.service_id, kinds: ['requested' as const] }
   const later = await client.listProjectEvents({ project_id, query: after })
-  expect(later.entries.map(({ message }) => message)).toEqual(['renamed to second'])
+  expect(later.entries.map(({ message }) => message)).toEqual(['a rename to second'])
   const both_ways = client.listProjectEvents({ project_id, query: { after: '1', before: '9' } })
   await expect(both_ways).rejects.toMatchObject({ code: 'INVALID_REQUEST' })
   const stranger = await callers.newToken('viewer', { project_id: await callers.newProject() })
@@ -120,13 +120,13 @@ test('a request for events that waits is answered with the next one', async () =
       after = last_cursor ?? after
     }
   }
-  const waiting = waitFor('renamed to waited-for')
+  const waiting = waitFor('a rename to waited-for')
   await until(async () => {
     await rename(service_id, 'waited-for')
     return messages.length > 0
   })
   await waiting
-  expect(messages).toContain('renamed to waited-for')
+  expect(messages).toContain('a rename to waited-for')
 })
 
 test('a log goes on, and each of its entries comes once', async (context) => {
@@ -196,8 +196,8 @@ test('a stream that is followed outlives its token where there is a new one, and
   await rename(service_id, 'before')
   for await (const { entry } of followed) {
     seen.push(Number(entry.id))
-    if (entry.message === 'renamed to after') break
-    if (entry.message !== 'renamed to before') continue
+    if (entry.message === 'a rename to after') break
+    if (entry.message !== 'a rename to before') continue
     expect((await howdah.call('DELETE', `/projects/${howdah.project_id}/tokens/${public_key}`)).status).toBe(204)
     await until(async () => {
       const { status } = await newCall(howdah.server.api_url, token)('GET', '/projects')
