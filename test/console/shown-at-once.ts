@@ -120,6 +120,19 @@ export function shownAtOnceTests(started: () => TestBrowser, between: () => Prox
     await heading('mine')
   })
 
+  test.skipIf(no_browser)(
+    `what is wrong with a member stands at its field, and the rest names none${no_browser}`,
+    async () => {
+      await user.open(`/projects/${browser.howdah.project_id}/services/${service_id}/settings`)
+      await fill('Every', '31d')
+      await fill('Kept for', '40d')
+      const card = user.page.getByRole('region', { name: 'Snapshots' })
+      await card.getByRole('button', { name: 'Apply' }).click()
+      await card.getByText('must be from 1m to 30d', { exact: true }).waitFor()
+      await card.getByRole('alert').getByText('the request is not valid', { exact: true }).waitFor()
+    },
+  )
+
   test.skipIf(no_browser)(`a role that is refused is the old one again${no_browser}`, async () => {
     const { email } = await browser.people.newPerson('viewer')
     await user.open(`/projects/${browser.howdah.project_id}/members`)
