@@ -11,10 +11,14 @@ const stateOf = (behind_seconds: number) => ({
 test('what could not be told is told again, and what was told is not', async () => {
   const told: string[] = []
   let away = false
-  const tell = newLateness(60, async (service_id, message) => {
-    if (away) throw new Error('the store is away')
-    told.push(`${service_id}: ${message.split(';')[0]}`)
-  })
+  const tell = newLateness(
+    60,
+    async (service_id, message) => {
+      if (away) throw new Error('the store is away')
+      told.push(`${service_id}: ${message.split(';')[0]}`)
+    },
+    now_ms,
+  )
   const late = 's1: its backup is 61 s behind: no disk'
   const in_time = 's1: its backup is in time again'
   const turns = [
@@ -32,4 +36,13 @@ test('what could not be told is told again, and what was told is not', async () 
     await (is_away ? expect(telling).rejects.toThrow('the store is away') : telling)
     expect(told.splice(0)).toEqual(expected)
   }
+})
+
+test('what was late before the server began is not the fault of its runs', async () => {
+  const told: string[] = []
+  const tell = newLateness(60, async (_, message) => void told.push(message), now_ms)
+  const late = { saved_at: '', services: { s1: { wal_until: new Date(now_ms - 3_600_000).toISOString() } } }
+  await tell(late, now_ms)
+  await tell(late, now_ms + 61_000)
+  expect(told).toEqual(['its backup is 3600 s behind: no server made backups meanwhile; nothing local is lost'])
 })

@@ -5,16 +5,20 @@ import type { BackupState } from './backup-files.ts'
 export type OnLate = (service_id: string, message: string) => Promise<void>
 
 const slow = 'the last run took too long'
+/** Services may run on without a server. */
+const absent = 'no server made backups meanwhile'
 
-export function newLateness(lag_seconds: number, onLate: OnLate) {
+/** begun_ms: when this server began to make them. */
+export function newLateness(lag_seconds: number, onLate: OnLate, begun_ms: number) {
   /** The reason that was told. */
   const late = new Map<string, string>()
   return async (state: BackupState | undefined, now_ms: number): Promise<void> => {
+    const unknown = now_ms - begun_ms > lag_seconds * 1000 ? slow : absent
     for (const [service_id, { wal_until, problem }] of Object.entries(state?.services ?? {})) {
       const age_seconds = wal_until === undefined ? 0 : (now_ms - Date.parse(wal_until)) / 1000
       const is_late = age_seconds > lag_seconds
       const told = late.get(service_id)
-      const why = problem ?? state?.problem ?? slow
+      const why = problem ?? state?.problem ?? unknown
       const is_told = told === why || (told !== undefined && why === slow)
       if (is_late ? is_told : told === undefined) continue
       const message = is_late

@@ -112,7 +112,7 @@ function newWork({ place, db, regions, log, lag_seconds, onLate }: Parts, onOpen
   const storeMeta = newMetaStore(place, db, files.meta, keys)
   const [listAlive, { exclusively }] = [() => listServiceIds(db), turns]
   const storeData = newDataLane({ place, backups, archived, listAlive, lag_seconds, state, log, exclusively })
-  const tellLate = newLateness(lag_seconds, onLate)
+  const tellLate = newLateness(lag_seconds, onLate, Date.now())
   const repository = newOpening(place, onOpened)
   let problem: string | undefined
 
