@@ -2,6 +2,7 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { Untried } from '#providers/provider.ts'
 import type { Fetch } from './drills.ts'
 import { fetchService } from './fetch.ts'
 import { backupFilesOf, findState } from './backup-files.ts'
@@ -24,7 +25,7 @@ export function newProofFetch(place: Place, lag_seconds: number, copyNow: () => 
       // Its first snapshot is on its way, or no repository is made yet.
       if (own?.last_backup_at === undefined && state?.problem === undefined) return undefined
       if (performance.now() - begun < patience_ms) continue
-      throw new Error(`its backup is behind: ${own?.problem ?? state?.problem ?? 'the last run took too long'}`)
+      throw new Untried(`its backup is behind: ${own?.problem ?? state?.problem ?? 'the last run took too long'}`)
     }
     const folder = join(files.drill, service_id)
     const own_restic = resticOf({ ...place, signal })

@@ -74,3 +74,13 @@ test.skipIf(why)(`a running installation that is taken over from writes no more,
   expect(protection?.backup_problem).toMatch(/^installation other took over the repository at .*; this one no longer/)
   expect((await listRuns(restic)).at(-1)?.tags).toContain('owner')
 })
+
+test.skipIf(why)(`a drill that waits for a backup in vain has tried nothing out, and finds nothing${why}`, async () => {
+  expect((await howdah.call('POST', `${at}/drill`)).status).toBe(202)
+  const [found] = await until(async () => {
+    const { body } = await howdah.call<{ message: string }[]>('GET', `${at}/events?kinds=drill`)
+    return body.length > 0 && body
+  })
+  expect(found?.message).toMatch(/^it was not tried out whether it can be restored: its backup is behind: installation/)
+  expect((await howdah.call('GET', at)).body.protection).not.toHaveProperty('last_drill_error')
+})
