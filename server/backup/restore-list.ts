@@ -25,19 +25,23 @@ export async function listRestorable(source: Source): Promise<Restorable[]> {
   return await withRepository(source, async (restic, runs) => {
     const { meta, snapshots } = planOf(runs, {})
     const text = await dump(restic, meta, 'backup/meta/services.jsonl')
-    // Before the first metadata no moment can be named.
-    const first = runs.find(({ tags }) => tags.includes('meta'))?.time.toISOString() ?? ''
-    const until = runs.findLast(({ tags }) => tags.includes('wal'))?.time.toISOString() ?? ''
     const rows = text.split('\n').filter(Boolean)
     return rows.map((row) => {
       const { service_id, name } = JSON.parse(row) as { service_id: string; name: string } // as our own table has it
-      const oldest = snapshots[service_id]?.at(-1)?.taken_at
-      if (oldest === undefined) return { service_id, name, restorable_from: '', restorable_until: '' }
-      const from = oldest > first ? oldest : first
-      // Where nothing was written since the first metadata, there is no newer WAL either.
-      return { service_id, name, restorable_from: from, restorable_until: until > from ? until : from }
+      return { service_id, name, ...windowOf(runs, snapshots[service_id]?.at(-1)?.taken_at) }
     })
   })
+}
+
+/** oldest: when the oldest snapshot of a service was taken; absent: there is none. Pure. */
+export function windowOf(runs: readonly Run[], oldest: string | undefined) {
+  if (oldest === undefined) return { restorable_from: '', restorable_until: '' }
+  // Before the first metadata no moment can be named.
+  const first = runs.find(({ tags }) => tags.includes('meta'))?.time.toISOString() ?? ''
+  const until = runs.findLast(({ tags }) => tags.includes('wal'))?.time.toISOString() ?? ''
+  const from = oldest > first ? oldest : first
+  // Where nothing was written since the first metadata, there is no newer WAL either.
+  return { restorable_from: from, restorable_until: until > from ? until : from }
 }
 
 /** problems: a sentence for each service whose WAL has a gap after its newest snapshot. Damaged packs are thrown, with their names. */

@@ -1,7 +1,7 @@
 // Which runs bring an installation back, to its newest moment and to an earlier one.
 import { expect, test } from 'vitest'
 import { planOf, walRunOf } from './restore-plan.ts'
-import { gapIn } from './restore-list.ts'
+import { gapIn, windowOf } from './restore-list.ts'
 import type { Run } from './restic.ts'
 
 const run = (id: string, time: string, ...tags: string[]): Run => ({ id, time: new Date(time), tags, hostname: 'here' })
@@ -57,4 +57,12 @@ test('a gap in the WAL after a snapshot is found, and none where there is none',
   expect(gapIn(start, [file(4), file(5), file(6)])).toBeUndefined()
   expect(gapIn(start, [file(4), file(6)])).toBe(`1 files after ${start}`)
   expect(gapIn(start, [file(5), file(6)])).toBe(`0 files after ${start}`)
+})
+
+test('the window of a service ends where its WAL does, and not before it begins', () => {
+  const [oldest, first] = ['2026-03-01T09:00:00.000Z', '2026-03-01T10:00:00.000Z']
+  const window = { restorable_from: first, restorable_until: '2026-03-01T12:00:40.000Z' }
+  expect(windowOf(runs, oldest)).toEqual(window)
+  expect(windowOf(runs.slice(0, 1), oldest)).toEqual({ ...window, restorable_until: first })
+  expect(windowOf(runs, undefined)).toEqual({ restorable_from: '', restorable_until: '' })
 })
