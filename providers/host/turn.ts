@@ -5,7 +5,7 @@
 // Each has a file of its own, named after the service, the process and the stage, so a file of a dead process can be removed at any
 // moment. `wait` is written first, then the others are read; `held` is written when none is before it, and the others are
 // read once more: two processes that wrote at the same moment both see the other's file, and both step back.
-import { readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { isAlive, ownName, silenceMsOf, steadySeconds } from './process-name.ts'
@@ -72,8 +72,8 @@ async function withTurn<T>(folder: string, key: string, work: (requireTurn: Requ
     wait()
     for (;;) {
       const is_taken = isTaken(folder, key, name, file)
-      // It has no turn to lose yet, but others may have taken it for dead: it waits anew.
-      if (stoodStill()) wait()
+      // It has no turn to lose yet, but others may have taken it for dead and removed its file: it waits anew.
+      if (stoodStill() || !existsSync(is_taken ? file.held : file.wait)) wait()
       else if (is_taken) break
       else await pause(poll_every_ms * (1 + Math.random()))
     }
