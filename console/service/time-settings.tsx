@@ -1,7 +1,7 @@
 // What of a service follows the clock: its snapshots, and its end.
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { parseDuration } from '#contract/duration.ts'
+import { duration_pattern } from '#contract/problem.ts'
 import type { Service } from '#contract/service.ts'
 import { useMay } from '../may.ts'
 import { Button } from '../part/button.tsx'
@@ -22,8 +22,8 @@ export function SnapshotSetting({ service }: { service: Service }) {
   const { mutate, isPending, error } = useAct('setSnapshotPolicy')
   const may = useMay(project_id, service.status)
   const usual = data?.retention.snapshots
-  const isWrong = (text: string) => text !== '' && parseDuration(text) === undefined
-  const problem = [every, keep].some(isWrong) ? 'a duration is a number with s, m, h, d or w, such as 6h' : undefined
+  const isWrong = (text: string) => text !== '' && !new RegExp(duration_pattern).test(text)
+  const problem = [every, keep].some(isWrong) ? 'a duration is a number with m, h, d or w, such as 6h' : undefined
   const half = (every === '') === (keep === '') ? undefined : 'both, or neither'
   const is_same = typed === undefined ? 'nothing is changed' : undefined
   const body = every === '' ? {} : { every, keep }

@@ -124,10 +124,13 @@ export function shownAtOnceTests(started: () => TestBrowser, between: () => Prox
     `what is wrong with a member stands at its field, and the rest names none${no_browser}`,
     async () => {
       await user.open(`/projects/${browser.howdah.project_id}/services/${service_id}/settings`)
+      const card = user.page.getByRole('region', { name: 'Snapshots' })
+      const apply = card.getByRole('button', { name: 'Apply' })
+      await fill('Every', '90s')
+      expect(await apply.getAttribute('aria-description')).toBe('a duration is a number with m, h, d or w, such as 6h')
       await fill('Every', '31d')
       await fill('Kept for', '40d')
-      const card = user.page.getByRole('region', { name: 'Snapshots' })
-      await card.getByRole('button', { name: 'Apply' }).click()
+      await apply.click()
       await card.getByText('must be from 1m to 30d', { exact: true }).waitFor()
       await card.getByRole('alert').getByText('the request is not valid', { exact: true }).waitFor()
     },
