@@ -80,7 +80,9 @@ async function tryOutFrom(host: DrillHost, { own, node, snapshot }: Trial, drill
     compareAll(own, { ...of_snapshot, signal: drilling.signal }),
     bringToLife(host, { own, node, snapshot: of_snapshot, since }, drilling),
   ])
-  return valueOf(compared) ?? valueOf(lived)
+  // A finding of one stands, whatever kept the other from its end.
+  const finding = [compared, lived].find((end) => end.status === 'fulfilled' && end.value !== undefined)
+  return valueOf(finding ?? (compared.status === 'rejected' ? compared : lived))
 }
 
 type Life = { own: Node; node: Node; snapshot: ClusterCopy & { folder: string }; since: Date }
