@@ -2,8 +2,9 @@
 import { type Restic, ResticError } from './restic.ts'
 
 const timeout_seconds = 24 * 3600
-/** A thirtieth of the packs each night: every one once a month. */
+/** A thirtieth of the packs each night. */
 const parts = 30
+const day_ms = 86_400_000
 
 /** It would go on to look for each missing pack again and again, a minute for each folder that it has. */
 const ends_at = /^(pack [0-9a-f]+: does not exist)$[^]* retrying after /m
@@ -18,7 +19,7 @@ export async function checkRepository(
   restic: Restic,
   { now, all }: { now: Date; all: boolean },
 ): Promise<string | undefined> {
-  const subset = `--read-data-subset=${(now.getUTCDate() % parts) + 1}/${parts}`
+  const subset = `--read-data-subset=${(Math.floor(now.getTime() / day_ms) % parts) + 1}/${parts}`
   try {
     await readPacks(restic, all ? undefined : subset)
     return undefined

@@ -67,18 +67,21 @@ export async function verifyRepository(source: Source): Promise<{ runs: number; 
 
 /** Where WAL is missing between the first file and the last. Segments of one size follow one another. Pure. */
 export function gapIn(start_wal_file: string, files: readonly [path: string, bytes: number][]): string | undefined {
-  const bytes =
-    Math.max(0, ...files.filter(([path]) => path.includes('/archive/')).map(([, size]) => size)) || 8_388_608
+  const bytes = largestOf(files.filter(([path]) => path.includes('/archive/')).map(([, size]) => size)) || 8_388_608
   const numberOf = (name: string) =>
     Number.parseInt(name.slice(8, 16), 16) * (0x1_0000_0000 / bytes) + Number.parseInt(name.slice(16, 24), 16)
   const names = files.map(([path]) => path.split('/').at(-1) ?? '').filter((name) => segment_name.test(name))
-  const there = new Set(names.map(numberOf))
-  const start = numberOf(start_wal_file)
-  for (let number = start; number <= Math.max(...there); number++) {
+  const numbers = names.map(numberOf)
+  const there = new Set(numbers)
+  const [start, last] = [numberOf(start_wal_file), largestOf(numbers)]
+  for (let number = start; number <= last; number++) {
     if (!there.has(number)) return `${number - start} files after ${start_wal_file}`
   }
   return undefined
 }
+
+/** Of any count: Math.max takes some 100,000 at once. */
+const largestOf = (numbers: readonly number[]) => numbers.reduce((one, other) => Math.max(one, other), 0)
 
 async function dump(restic: Restic, run: string, path: string): Promise<string> {
   return await restic(['dump', '--no-lock', run, `/${path}`], { timeout_seconds: 600 })

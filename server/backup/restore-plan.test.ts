@@ -51,9 +51,14 @@ test('a moment before the first backup is refused with the first one', () => {
 })
 
 test('a gap in the WAL after a snapshot is found, and none where there is none', () => {
+  const hex = (number: number) => Math.floor(number).toString(16).toUpperCase().padStart(8, '0')
   const file = (number: number) =>
-    [`x/backup/archive/00000001${number.toString(16).toUpperCase().padStart(16, '0')}`, 8_388_608] as [string, number]
+    [`x/backup/archive/00000001${hex(number / 512)}${hex(number % 512)}`, 8_388_608] as [string, number]
   const start = file(4)[0].slice(-24)
+  // More than a function takes as arguments.
+  const terabytes = Array.from({ length: 200_000 }, (_, at) => file(4 + at))
+  expect(gapIn(start, terabytes)).toBeUndefined()
+  expect(gapIn(start, [...terabytes, file(200_005)])).toBe(`200000 files after ${start}`)
   expect(gapIn(start, [file(4), file(5), file(6)])).toBeUndefined()
   expect(gapIn(start, [file(4), file(6)])).toBe(`1 files after ${start}`)
   expect(gapIn(start, [file(5), file(6)])).toBe(`0 files after ${start}`)

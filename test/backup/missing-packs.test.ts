@@ -15,6 +15,7 @@ const secrets = { aws_access_key_id: undefined, aws_secret_access_key: undefined
 const key = { text: 'a-secret-of-a-test' }
 const unprivileged = newRestic({ target, secrets, cache: join(folder, 'cache'), key })
 const restic: Restic = (words, options) => unprivileged(words, { ...options, as_root: true })
+const day_ms = 86_400_000
 const check = (all: boolean) => checkRepository(restic, { now: new Date(), all })
 
 afterAll(() => removeDataDir(folder))
@@ -29,4 +30,17 @@ test.skipIf(why)(`a missing pack is named by the check, which ends then${why}`, 
   for (const all of [true, false]) {
     expect(await check(all)).toMatch(/^repository contains errors: pack [0-9a-f]{64}: does not exist$/)
   }
+})
+
+test('in thirty nights every pack is read, also where a month is shorter', async () => {
+  const subsets = new Set<string | undefined>()
+  const listening: Restic = async (words) => {
+    subsets.add(words.at(-1))
+    return ''
+  }
+  for (let night = 0; night < 30; night += 1) {
+    const now = new Date(Date.parse('2026-02-01') + night * day_ms)
+    await checkRepository(listening, { now, all: false })
+  }
+  expect(subsets.size).toBe(30)
 })
