@@ -1,11 +1,13 @@
 // The last wanted state, also as versions before this one wrote it.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import type { WantedService } from '../../provider.ts'
+import { newEffect } from '../host/effect.ts'
 import { newWatch } from '../host/watch.ts'
 import { newKinds } from './kinds.ts'
-import { findLastWanted } from './last-wanted.ts'
+import { ensureLastWanted, findLastWanted } from './last-wanted.ts'
 
 const [service_id, snapshot_id, at] = ['parent', 'first', '2026-03-01T12:00:00.123456Z']
 const [home, pooler] = [20_000, 20_001].map((port) => ({ host: '127.0.0.1', port }))
@@ -28,6 +30,14 @@ test('a note that a crash of the machine left empty is none', async () => {
   const directory = newDirectory()
   writeFileSync(join(directory, 'wanted', 'one.json'), '')
   expect(await findLastWanted(directory, 'one')).toBeUndefined()
+})
+
+test('with a service its note goes, also the half of one that a killed server left', async () => {
+  const directory = newDirectory()
+  for (const name of ['one.json', 'one.json.new']) writeFileSync(join(directory, 'wanted', name), '{}')
+  const wanted = { service_id: 'one', deleted: true } as WantedService // nothing else of it is read
+  await ensureLastWanted(newEffect(undefined), directory, wanted)
+  expect(readdirSync(join(directory, 'wanted'))).toEqual([])
 })
 
 test('what cannot be read of one service keeps no news from being told', async () => {

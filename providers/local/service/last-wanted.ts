@@ -17,9 +17,10 @@ const pathOf = (directory: string, id: string) => join(foldersOf(directory).want
 /** A deleted service needs no space for a note, and no death may bring it back. */
 export async function ensureLastWanted(effect: Effect, directory: string, wanted: Wanted): Promise<void> {
   const path = pathOf(directory, idOf(wanted))
-  if (wanted.deleted || (isReplicaSet(wanted) && wanted.service.deleted))
-    await ensureRemoved(effect, 'last wanted', path)
-  else await ensureFile(effect, 'last wanted', path, JSON.stringify(wanted), undefined)
+  if (wanted.deleted || (isReplicaSet(wanted) && wanted.service.deleted)) {
+    // A server that was killed may have left a half of it, with the verifier of the password.
+    for (const one of [`${path}.new`, path]) await ensureRemoved(effect, 'last wanted', one)
+  } else await ensureFile(effect, 'last wanted', path, JSON.stringify(wanted), undefined)
 }
 
 export async function findLastWanted(directory: string, id: string): Promise<Wanted | undefined> {
