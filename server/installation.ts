@@ -15,9 +15,7 @@ import { makeOnce } from './whole-file.ts'
 export type Installation = {
   installation_id: string
   data_dir: string
-  /** The embedded metadata store. */
   store_directory: string
-  /** Everything of the local provider. */
   local_directory: string
 }
 

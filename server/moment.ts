@@ -15,7 +15,6 @@ export function parseMoment(text: string): string {
   return second.toISOString().replace('000Z', `${decimals.slice(0, 6).padEnd(6, '0')}Z`)
 }
 
-/** Refuses a moment that cannot be restored. */
 export function requireRestorable(window: { from: Date; until: Date } | undefined, target: Date): void {
   const aboutTarget = (message: string) => invalidRequest([{ path: '/target_time', message }])
   if (window === undefined) throw aboutTarget('the service has no complete snapshot yet; try again shortly')

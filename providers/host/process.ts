@@ -70,7 +70,6 @@ export function folderOf({ pid }: Pick<HostProcess, 'pid'>): string {
 
 export const wordsOf = ({ pid }: Pick<HostProcess, 'pid'>): string[] => textOf(`/proc/${pid}/cmdline`).split('\0')
 
-/** Its control groups, as the kernel lists them. */
 export const groupsTextOf = ({ pid }: Pick<HostProcess, 'pid'>): string => textOf(`/proc/${pid}/cgroup`)
 
 /** Its session: a process is forked inside one or begins its own, so none can enter another's. */

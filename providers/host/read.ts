@@ -60,7 +60,6 @@ export function textOrNothing(path: string): string {
   }
 }
 
-/** The id of this boot of the system. */
 export function bootId(): string {
   return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()
 }

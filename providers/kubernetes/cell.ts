@@ -81,6 +81,5 @@ export function signed(manifest: Manifest, about: unknown = manifest): Manifest 
 export const digestOf = (value: unknown): string =>
   createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 32)
 
-/** Whether the object is the one of this manifest. */
 export const isAsSigned = (there: Thing | undefined, { metadata }: Manifest): boolean =>
   there?.metadata.annotations?.[digest_annotation] === metadata.annotations?.[digest_annotation]

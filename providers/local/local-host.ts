@@ -143,7 +143,6 @@ async function openInstallations(effect: Effect, directory: string, options: Loc
 
 type DiskSpec = Pick<LocalHost, 'effect' | 'directory' | 'limits' | 'disk_quota'>
 
-/** What enforces and watches quotas and disk space. */
 async function openDisk({ effect, directory, limits, disk_quota }: DiskSpec) {
   const processorTime = newProcessorTime(limits)
   const projects = disk_quota > 0 && isHostRoot() ? await openProjects(effect, directory) : undefined

@@ -26,7 +26,6 @@ export function refuseRoleAbove(own: Role, given: Role): void {
   )
 }
 
-/** Refuses to touch a member who is above the caller. */
 export function refuseMemberAbove(own: Role, member: Pick<MemberRow, 'role'>): void {
   if (roleAllows(own, member.role)) return
   throw new Fault('FORBIDDEN', `your role in this project is ${own}; a member with the role ${member.role} is above it`)

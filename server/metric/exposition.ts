@@ -4,7 +4,6 @@
 export type Labels = Readonly<Record<string, string>>
 export type Reading = { labels: Labels; value: number }
 
-/** One family of gauges or counters. */
 export function family(name: string, type: 'gauge' | 'counter', help: string, readings: readonly Reading[]): string {
   if (readings.length === 0) return ''
   return head(name, type, help) + readings.map(({ labels, value }) => line(name, labels, value)).join('')

@@ -15,7 +15,6 @@ export type ExpiringRow = Pick<ServiceRow, 'service_id' | 'project_id' | 'expire
 
 const rows_max = 1000
 
-/** Those that come to their end within so many seconds. */
 export async function listExpiring(db: Sql, seconds: number): Promise<ExpiringRow[]> {
   return db.query(sql<ExpiringRow>`
     select service_id, project_id, expires_at, expiry_told_at from services
@@ -34,7 +33,6 @@ export async function listDeletedServices(db: Sql, project_id: string): Promise<
     where project_id = ${project_id} and kept_until is not null order by deleted_at desc, service_id`)
 }
 
-/** Those that were kept long enough. */
 export async function listKeptLongEnough(db: Sql): Promise<{ service_id: string; project_id: string }[]> {
   return db.query(sql<{ service_id: string; project_id: string }>`
     select service_id, project_id from services where kept_until <= now() order by kept_until limit ${rows_max}`)

@@ -74,7 +74,6 @@ export type LinkRow = {
   provisioned_id: string | null
 }
 
-/** The links that are wanted for a VPC. */
 export async function listLinks(db: Sql, vpc_id: number): Promise<LinkRow[]> {
   return db.query(sql<LinkRow>`
     select p.id as peering_id, least(p.id, mirror.id) as link_id, mirror.vpc_id, mirror.cidr, p.provisioned_id

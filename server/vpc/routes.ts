@@ -73,7 +73,6 @@ export function parseVpc({ providers }: Pick<Context, 'providers'>, input: Parti
   return region_code
 }
 
-/** The row, locked until the transaction ends. */
 async function lockVpc(tx: Sql, { project_id, vpc_id }: At): Promise<VpcRow> {
   const [row] = await lockVpcs(tx, [Number(vpc_id)])
   return found(row?.project_id === project_id ? row : undefined)

@@ -127,7 +127,6 @@ function newReader(ask: Ask, connection: Connection) {
         yield JSON.parse(line) as WatchEvent
     },
 
-    /** Whether this account may do so. */
     may: async (verb: string, kind: KindName, subresource = ''): Promise<boolean> => {
       const { api, plural } = kinds[kind]
       const group = api.startsWith('/apis/') ? (api.split('/')[2] ?? '') : ''

@@ -147,7 +147,6 @@ async function withoutIfFull<T>(base: Node, without: T, take: () => Promise<T>):
   }
 }
 
-/** All nodes with data but this one. */
 async function listOthers(base: Node, number: number): Promise<Node[]> {
   return (await listNodesWithData(base)).filter((one) => one !== number).map((one) => nodeAt(base, one, 'standby'))
 }

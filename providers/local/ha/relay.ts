@@ -126,7 +126,6 @@ async function ensureServiceSocket(effect: Effect, node: Node): Promise<void> {
   }
 }
 
-/** Where a link leads; undefined when there is none. */
 function linkAt(path: string): string | undefined {
   try {
     return readlinkSync(path)

@@ -61,7 +61,6 @@ export async function ensureStandbyRunning(
   return typeof started === 'string' ? started : { ...started, found: false }
 }
 
-/** What its server reads. */
 export async function ensureStandbyFiles(host: HaHost, spec: StandbySpec): Promise<Hashes> {
   const { primary, name, slot, size, extensions, listen: endpoint, installation } = spec
   const node = listenedAt(spec)

@@ -134,7 +134,6 @@ const first_loopback_block = 100
 export const nodeHostOf = (endpoint_port: number, number: number): string =>
   `127.${first_loopback_block + number}.${endpoint_port >> 8}.${endpoint_port & 255}`
 
-/** The control group of a node. */
 export const groupOf = ({ service_id, number }: Node): string => (number === 0 ? service_id : `${service_id}-${number}`)
 
 /** A server with clients of its own: of a service only the primary has some, whichever node that is; of a set each node. */

@@ -186,7 +186,6 @@ function openPidFile(data: string): number | undefined {
   }
 }
 
-/** It lives, and was not told to stop. */
 function isUp({ fd, pid_file_fd }: Tracked, buffer: Buffer): boolean {
   if (!isAlive(fd, buffer)) return false
   if (pid_file_fd === undefined) return true

@@ -4,7 +4,6 @@
 //    block is valid until the next one is asked for: its memory is used again.
 import { readAt } from './files.ts'
 
-/** A part of an open file. */
 export type Range = { fd: number; low: number; high: number }
 
 /** Whole lines from `from` to `to` in these bytes, the first of which is byte `base` of the file. */

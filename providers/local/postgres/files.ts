@@ -54,7 +54,6 @@ export async function ensureServerFiles(
   return { settings_hash: hashOf([settings]), files_hash: await findFilesHash(node) }
 }
 
-/** Which clients may log in. */
 export async function ensureClientRules(host: RulesHost, node: Node): Promise<void> {
   const hba = host.accessOf(node.service_id).logins ? hbaOf() : shutHbaOf()
   await ensureOverwritten(host.effect, 'client rules', node.hba, hba, node.owner)

@@ -25,7 +25,6 @@ export async function listNodeFolders(node: Node): Promise<number[]> {
   return [...first, ...numbers.toSorted((a, b) => a - b)]
 }
 
-/** The numbers of the nodes that have data. */
 export async function listNodesWithData(base: Node): Promise<number[]> {
   return (await listNodeFolders(base)).filter((number) => hasData(nodeAt(base, number, 'standby')))
 }

@@ -23,7 +23,6 @@ export async function findPrimary(node: Node): Promise<Primary> {
   return text === undefined ? first : (JSON.parse(text) as Primary) // written below, in one piece
 }
 
-/** The node that is the primary. */
 export const leaderOf = (base: Node, { node: number, relayed }: Primary): Node =>
   nodeAt(base, number, relayed ? 'relayed' : 'primary')
 

@@ -11,11 +11,9 @@ import { errorCode, statIfThere } from '../../host/read.ts'
 import { copyTree } from '../host/copy-tree.ts'
 import { syncTree } from '../host/tree.ts'
 
-/** The name of the job that makes it. */
 export const spare_job = 'spare'
 
 export type Spares = {
-  /** Makes a missing spare, if any is missing. */
   ensureOne(effect: Effect, template: string, signal: AbortSignal): Promise<void>
   /** False when none is ready. */
   take(template: string, to: string): Promise<boolean>

@@ -87,7 +87,6 @@ export async function beginSnapshot(host: SnapshotHost, node: Node, wanted: Want
   }
 }
 
-/** The name of the job that takes a snapshot. */
 export const snapshotJob = ({ service_id }: Node, snapshot_id: string) => `${service_id}/snapshot ${snapshot_id}`
 
 async function removeOthers({ effect }: SnapshotHost, node: Node, needed: ReadonlySet<string>): Promise<void> {

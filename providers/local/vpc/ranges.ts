@@ -19,7 +19,6 @@ export const vpc_ranges_default = ['10.64.0.0/10'] as const
 const resolver_files = ['/etc/resolv.conf', '/run/systemd/resolve/resolv.conf']
 const leads_nowhere = ['unreachable', 'blackhole', 'prohibit', 'throw']
 
-/** The host's routes and name servers. */
 export type HostUse = { routes: readonly IpRoute[]; name_servers: readonly string[] }
 
 export async function readHostUse(): Promise<HostUse> {

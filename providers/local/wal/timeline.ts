@@ -67,7 +67,6 @@ export function fileIsOnPath(path: Path, name: string, segment_bytes: number): b
   return timelineOf(name) === timelineAt(path, segmentNumberOf(name, segment_bytes), segment_bytes)
 }
 
-/** The file of the path with this position. */
 export function fileAt(path: Path, position: number, segment_bytes: number): string {
   const number = Math.floor(position / segment_bytes)
   const timeline = timelineAt(path, number, segment_bytes)
