@@ -6,6 +6,7 @@ import { chmod, chown, lchown, mkdir, readdir, readFile, rename, rm, writeFile }
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { identityOf } from '#providers/host/process.ts'
+import { statIfThere } from '#providers/host/read.ts'
 import { syncOne } from '#providers/host/sync.ts'
 import { unprivileged, type Owner } from '#providers/host/user-map.ts'
 import { ownUserName } from '#providers/host/user-name.ts'
@@ -15,6 +16,7 @@ type Parts = { directory: string; data: string; bin: string; owner: Owner | unde
 const aside_prefix = 'new-'
 
 export async function ensureStoreData(parts: Parts): Promise<void> {
+  await refuseOtherOwner(parts)
   const made_by = await readFile(join(parts.data, 'PG_VERSION'), 'utf8').catch(() => undefined)
   if (made_by === undefined) await makeStoreData(parts)
   else await refuseOtherVersion(parts, made_by.trim())
@@ -58,6 +60,15 @@ async function handOver(folder: string, owner: Owner): Promise<void> {
   for (const entry of await readdir(folder, { recursive: true }))
     await lchown(join(folder, entry), owner.uid, owner.gid)
   await chown(folder, owner.uid, owner.gid)
+}
+
+/** As after `cp -r`: PostgreSQL would be started again and again, and say of a file of its own that it may not read it. */
+async function refuseOtherOwner({ data, owner }: Parts): Promise<void> {
+  const [found, uid] = [await statIfThere(data), owner?.uid ?? process.getuid?.()]
+  if (found === undefined || found.uid === uid) return
+  throw new Error(
+    `the metadata store in ${data} belongs to the user ${found.uid} and not to ${uid}; copy the data directory again with its owners and modes (cp -a)`,
+  )
 }
 
 async function refuseOtherVersion({ data, bin }: Parts, made_by: string): Promise<void> {

@@ -1,7 +1,7 @@
 // The embedded metadata store: closed to strangers, started once, found again.
 import { shared } from '#test/shared.ts'
 import { spawn } from 'node:child_process'
-import { mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { chownSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { expect, test } from 'vitest'
@@ -121,6 +121,23 @@ test('what a killed initdb left aside is removed by the next start', async () =>
   mkdirSync(join(store.place.directory, `new-${dead_pid}-7-x`, 'data'), { recursive: true })
   await store.startPostgres()
   expect(readdirSync(store.place.directory).filter((name) => name.startsWith('new-'))).toEqual([])
+})
+
+const why = process.getuid?.() === 0 ? '' : ' (skipped: only root can give files away)'
+
+test.skipIf(why)(`a store whose copy has lost its owner is refused at once, with the remedy${why}`, async () => {
+  const data = join(store.place.directory, 'data')
+  const { uid, gid } = ownerOf(data)
+  await store.stopPostgres()
+  chownSync(data, 0, 0)
+  try {
+    const remedy =
+      'belongs to the user 0 and not to 70000; copy the data directory again with its owners and modes (cp -a)'
+    await expect(store.startPostgres()).rejects.toThrow(remedy)
+  } finally {
+    chownSync(data, uid, gid)
+    await store.startPostgres()
+  }
 })
 
 /** PostgreSQL takes a lock seriously only when the process in it runs as its own user. */
