@@ -261,13 +261,13 @@ export function endpointTests(started: () => TestBrowser): void {
       await user.page.getByRole('checkbox', { name: 'Choose bazaar', exact: true }).check()
       await press('Delete')
       await answer('Delete them')
+      // When it has left the list, nothing moves under the pointer any more.
+      await user.page.getByRole('link', { name: 'bazaar', exact: true }).waitFor({ state: 'detached' })
       const deleted = user.page.getByRole('table', { name: 'Deleted services' })
       await deleted.getByRole('button', { name: 'Restore' }).click()
       await deleted.waitFor({ state: 'detached' })
-      await user.page
-        .getByRole('row', { name: /bazaar(?! at)/ })
-        .getByText('READY')
-        .waitFor()
+      const bazaar = user.page.getByRole('row', { name: /bazaar(?! at)/ })
+      await bazaar.getByText('READY').waitFor()
       await fromMenu('Acts on bazaar', 'Delete')
       await answer('Delete it')
       await deleted.getByRole('button', { name: 'Remove for ever' }).click()
