@@ -53,7 +53,7 @@ export async function ensurePrepared(
   if (await statIfThere(files.ready)) return undefined
   await ensureHome(effect, node)
   const parent = await findLastWantedService(directory, source.service_id)
-  const waiting = await ensureForked(host, node, source, parent)
+  const waiting = await ensureForked(host, node, source, { parent, meanwhile: async () => undefined })
   if (waiting) return waiting
   if (mask !== undefined || (await statIfThere(node.replay))) {
     const running = await ensureRun(host, node, wanted, mask)

@@ -38,7 +38,7 @@ import { ensureOff, ensureServiceRemoved } from './ending.ts'
 import { withExchange } from './exchange.ts'
 import { ensureLogin } from './login.ts'
 import { ensureMasked } from './prepared.ts'
-import { ensureStartFiles } from './start-files.ts'
+import { ensureStartFiles, startWith } from './start-files.ts'
 
 const look_again_when_hopeless_seconds = 60
 
@@ -112,12 +112,20 @@ async function leaderFor(host: ServiceHost, base: Node, wanted: WantedService): 
 async function ensureAsWanted(host: ServiceHost, found: Node, wanted: WantedService): Promise<Observed> {
   if (await isLost(found, wanted)) return lost(found)
   let node = found
+  const written: Start[] = []
   const source = await findSource(host, node, wanted)
   if (source !== undefined) {
     await ensureHome(host.effect, node)
+    // There is time for it while the data is copied. Should that need another version, it is written once more.
+    const meanwhile = async () => {
+      const likely = await installationAt(host, node, wanted)
+      if (typeof likely === 'string') return
+      written.push(await ensureStartFiles(host, node, wanted, likely))
+    }
+    const parent = await findLastWantedService(host.directory, source.service_id)
     const waiting =
       wanted.mask === undefined || wanted.source === undefined
-        ? await ensureForked(host, node, source, await findLastWantedService(host.directory, source.service_id))
+        ? await ensureForked(host, node, source, { parent, meanwhile })
         : await ensureMasked(host, node, wanted, wanted.source)
     if (waiting) return { state: 'absent', settled: false, events: [], ...waiting }
   }
@@ -131,7 +139,7 @@ async function ensureAsWanted(host: ServiceHost, found: Node, wanted: WantedServ
   await ensureHome(host.effect, node)
   await host.log_watch.ensureKept(node.log)
   const [start] = await together(
-    ensureStartFiles(host, node, wanted, installation),
+    startWith(host, node, wanted, installation, written),
     ensureDataDirectory(host, node, () => host.template(installation)),
   )
   if (wanted.power === 'off') return await ensureOff(host, node)

@@ -12,6 +12,18 @@ import type { PostgresInstallation } from '../postgres/installation.ts'
 import type { Start } from './server.ts'
 import type { ServiceHost } from './service-host.ts'
 
+/** `written`: the files that this pass has written already. */
+export async function startWith(
+  host: ServiceHost,
+  node: Node,
+  wanted: WantedService,
+  installation: PostgresInstallation,
+  written: readonly Start[],
+): Promise<Start> {
+  const known = written.find((start) => start.installation === installation)
+  return known ?? (await ensureStartFiles(host, node, wanted, installation))
+}
+
 export async function ensureStartFiles(
   host: ServiceHost,
   node: Node,

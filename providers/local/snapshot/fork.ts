@@ -30,6 +30,7 @@ import { findSnapshot, readSnapshot, snapshotData } from './stored.ts'
 import { findStart, findWay, lastWalFileFor } from './way.ts'
 import { gatherWal } from '../wal/source-wal.ts'
 import { replaceFile } from '../host/tenant-files.ts'
+import { together } from '../../host/together.ts'
 import { inTurn } from '../../host/turn.ts'
 
 export type ObservedFork = { waiting_for: string; in_progress?: true; failed?: boolean; look_again_seconds: number }
@@ -42,6 +43,9 @@ const lock_poll_ms = 100
 type Source = ServiceSource | { service_id: string; moment: { fetched: Fetched } }
 type AnyMoment = Source['moment']
 
+/** `parent`: as it was last wanted here; absent: that is not known. */
+type Meanwhile = { parent: WantedService | undefined; meanwhile: () => Promise<void> }
+
 /** Where the data of a new service come from; undefined: it has some, or is an empty database. */
 export async function findSource({ effect }: Machine, node: Node, wanted: WantedService): Promise<Source | undefined> {
   if (await statIfThere(node.data)) {
@@ -52,12 +56,12 @@ export async function findSource({ effect }: Machine, node: Node, wanted: Wanted
   return fetched ? { service_id: node.service_id, moment: { fetched } } : wanted.source
 }
 
-/** Makes the data unless it exists. Undefined when it does; else what it waits for. `wanted_parent`: as it was last wanted here. */
+/** Makes the data unless it exists. Undefined when it does; else what it waits for. */
 export async function ensureForked(
   host: Machine,
   node: Node,
   { service_id, moment }: Source,
-  wanted_parent: WantedService | undefined,
+  meanwhile: Meanwhile,
 ): Promise<ObservedFork | undefined> {
   const failure = await failureOf(node)
   if (failure !== undefined) return failedFor(failure)
@@ -67,7 +71,7 @@ export async function ensureForked(
   try {
     // Data that is made ready beside the data in force has a folder, and so a name, of its own.
     await host.jobs.ensure(`${node.service_id}/${basename(node.home)}/data`, (signal) =>
-      make(host, node, parent, { moment, wanted_parent, signal }),
+      make(host, node, parent, { ...meanwhile, moment, signal }),
     )
   } catch (error) {
     if (error instanceof CutOff) return { waiting_for: error.message, look_again_seconds: look_again_soon_seconds }
@@ -117,7 +121,7 @@ async function lackOf(host: Machine, parent: Node, moment: AnyMoment): Promise<s
   return found ? undefined : 'the snapshot of its parent is being taken'
 }
 
-type Making = { moment: AnyMoment; wanted_parent: WantedService | undefined; signal: AbortSignal }
+type Making = Meanwhile & { moment: AnyMoment; signal: AbortSignal }
 
 async function make(host: Machine, node: Node, parent: Node, making: Making) {
   await withLock(host.effect, node, 'making its data', async () => {
@@ -186,15 +190,16 @@ async function copyTime(
 }
 
 /** A server that has just died is given the time to come back; where another node takes over, that one is copied. */
-async function copyParent(host: Machine, node: Node, parent: Node, { wanted_parent, signal }: Making) {
+async function copyParent(host: Machine, node: Node, parent: Node, { signal, meanwhile, ...making }: Making) {
   await ensureRemoved(host.effect, 'unfinished data directory', node.data_aside)
   requireDiskSpace(node.home)
-  const comes_back = wanted_parent?.power === 'on'
+  const comes_back = making.parent?.power === 'on'
   const runs = await readyPostmaster(parent, () => signal.aborted || !comes_back)
-  if (!runs && wanted_parent && isReplaceable(wanted_parent)) throw new CutOff('its parent has no primary right now')
+  if (!runs && making.parent && isReplaceable(making.parent)) throw new CutOff('its parent has no primary right now')
   const copy = runs ? copyServing : copyStill
   try {
-    await copy(host, node, parent, signal)
+    // There is time for it until the parent's checkpoint is made.
+    await together(copy(host, node, parent, signal), meanwhile())
   } catch (error) {
     if (isDiskFull(error) || signal.aborted) throw error
     throw new CutOff(`its parent could not be copied and is tried again: ${messageOf(error)}`, { cause: error })
